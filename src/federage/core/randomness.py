@@ -20,6 +20,7 @@ class Purpose(IntEnum):
     ARRIVALS = 1
     BATCHES = 2
     NOISE = 3
+    LAW = 4
 
 
 def stream(seed: Array | int, purpose: Purpose) -> Array:

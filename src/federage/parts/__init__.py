@@ -1,0 +1,23 @@
+"""The words: risks, corrections, local steps, aggregations and server steps, each a few pure functions."""
+
+from federage.parts.aggregation import uniform_mean
+from federage.parts.compose import compose
+from federage.parts.correction import chain_corrections, control_variates, no_correction, proximal
+from federage.parts.risk import mean, mean_cvar
+from federage.parts.step import Ball, Box, Interval, per_part, project
+
+__all__ = [
+    "Ball",
+    "Box",
+    "Interval",
+    "chain_corrections",
+    "compose",
+    "control_variates",
+    "mean",
+    "mean_cvar",
+    "no_correction",
+    "per_part",
+    "project",
+    "proximal",
+    "uniform_mean",
+]
