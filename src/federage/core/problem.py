@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from federage.core.algorithm import Batch
 from federage.core.model import Model
-from federage.core.record import record, static
+from federage.core.record import fill, record, static
 from federage.core.types import Clients, Flat, PyTree
 from federage.errors import DataError, RecordError
 from federage.participation.law import Law
@@ -51,16 +51,13 @@ class Problem:
     steps_each: Array | None = None
 
     def __post_init__(self) -> None:
-        lengths = self.clients.train.lengths
-        if isinstance(lengths, jax.core.Tracer) or not hasattr(lengths, "shape"):
-            return  # rebuilt inside a program from parts that were checked
-        if self.steps_each is None:
-            steps = _local_steps(self.local_steps, self.local_epochs, np.asarray(lengths), self.batch)
-            alike = steps.min() == steps.max()
-            object.__setattr__(self, "local_steps", int(steps[0]) if alike else None)
-            object.__setattr__(self, "steps_each", None if alike else jnp.asarray(steps, jnp.int32))
-            object.__setattr__(self, "local_epochs", None)
         _check(self)
+        if self.steps_each is None:
+            lengths = np.asarray(self.clients.train.lengths)
+            steps = _local_steps(self.local_steps, self.local_epochs, lengths, self.batch)
+            alike = steps.min() == steps.max()
+            each = None if alike else jnp.asarray(steps, jnp.int32)
+            fill(self, local_steps=int(steps[0]) if alike else None, steps_each=each, local_epochs=None)
 
     def losses(self, theta: PyTree, batch: Batch) -> Float[Array, " batch"]:
         """The loss of each example at theta."""

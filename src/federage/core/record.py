@@ -7,7 +7,7 @@ sweep axis: its numbers are leaves, so records of one kind can be stacked and `v
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
@@ -26,7 +26,39 @@ def static(default: Any = dataclasses.MISSING, **options: Any) -> Any:
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, static))
 def record(cls: type[T]) -> type[T]:
     """Make a class a frozen dataclass and a pytree; fields declared with `static()` belong to its structure."""
-    return jax.tree_util.register_dataclass(dataclasses.dataclass(frozen=True)(cls))
+    return pytree(dataclasses.dataclass(frozen=True)(cls))
+
+
+def pytree(cls: type[T]) -> type[T]:
+    """Register a dataclass as a pytree that is rebuilt field by field.
+
+    Not `jax.tree_util.register_dataclass`: that rebuilds a record by calling its constructor, which takes what a person
+    writes down, checks it and may build tables of it, and which JAX would call with tracers and placeholders.
+    """
+    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+    sizes = [field.name for field in fields if field.metadata.get("static")]
+    leaves = [field.name for field in fields if not field.metadata.get("static")]
+
+    def flatten_with_keys(value: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        children = [(jax.tree_util.GetAttrKey(name), getattr(value, name)) for name in leaves]
+        return children, tuple(getattr(value, name) for name in sizes)
+
+    def flatten(value: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(getattr(value, name) for name in leaves), tuple(getattr(value, name) for name in sizes)
+
+    def unflatten(metadata: tuple[Any, ...], children: Iterable[Any]) -> T:
+        value = object.__new__(cls)
+        fill(value, **dict(zip(sizes, metadata, strict=True)), **dict(zip(leaves, children, strict=True)))
+        return value
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+def fill(value: Any, **fields: Any) -> None:
+    """Fill in the fields of a frozen record, once, from its constructor."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
 
 
 def number(value: Any) -> bool:

@@ -29,6 +29,8 @@ from federage.errors import RecordError
 Watched = Literal["last", "average", "smooth"]
 Looks = tuple[Leg, dict[str, Look]]
 
+_CACHE = 2**19  # bytes of model copies that stay near a CPU core (measured: benchmarks/README.md)
+
 
 @record
 class Composed:
@@ -155,12 +157,12 @@ def stream(
     cut = plan(rounds, every, watch, smooth)
     cast = Cast.of(problem, [method], seeds)
     if start is None:
-        done, seen, state = 0, None, cast.perform(_begin, cut)
+        done, seen, state = 0, None, cast.perform(begin, cut)
     else:
         done, seen, state = start.round, start.looks, start.state
     while done < rounds:
         length = min(cut.every, rounds - done)
-        state, new = cast.perform(_leg, cut._replace(rounds=length), state)
+        state, new = cast.perform(go_on, cut._replace(rounds=length), state)
         state, new = jax.device_get((state, new))
         seen = new if seen is None else jax.tree.map(lambda a, b: np.concatenate([a, b], axis=1), seen, new)
         done += length
@@ -207,8 +209,21 @@ class Cast(NamedTuple):
         if state is not None and extra:
             state = jax.tree.map(lambda a: np.concatenate([a, np.repeat(a[-1:], extra, axis=0)]), state)
         split = "none" if mesh is None else "runs" if by_runs else "arrivals"
-        out = _compiled(program, cut, split)(self.problem, self.facts, methods, seeds, state)
+        width = self._runs_at_once()
+        out = _compiled(program, cut, split, width)(self.problem, self.facts, methods, seeds, state)
         return jax.tree.map(lambda a: a[: len(runs) - extra], out) if extra else out
+
+    def _runs_at_once(self) -> int | None:
+        """How many runs to batch: all (None) on an accelerator; on a CPU as many as share its nearest caches.
+
+        Batching saves dispatch, which is most of a small model's time; but once the arrivals' models no longer fit,
+        every step goes to memory and back, and one run after another is faster.
+        """
+        if jax.default_backend() != "cpu":
+            return None
+        theta = jax.eval_shape(self.problem.init, jax.random.key(0))
+        model = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(theta))
+        return max(1, _CACHE // (model * self.problem.arrivals_at_once))
 
     def results(self, cut: Plan, state: State, looks: Looks) -> list[Result]:
         """One result a method: its runs are consecutive."""
@@ -226,15 +241,21 @@ class Cast(NamedTuple):
 
 
 @functools.cache
-def _compiled(program: Callable[..., Any], cut: Plan, split: str) -> Callable[..., Any]:
-    """A program, batched over runs and compiled; kept, so that the second leg does not trace again."""
+def _compiled(program: Callable[..., Any], cut: Plan, split: str, width: int | None) -> Callable[..., Any]:
+    """A program over runs, `width` of them batched, compiled; kept, so that the second leg does not trace again."""
     mesh = devices.mesh()
     share = Share(devices.AXIS, mesh.size) if mesh is not None and split == "arrivals" else None
 
-    def one(problem: Problem, facts: Facts, method: Method, seed: Array, state: State | None) -> Any:
-        return program(cut, share, problem, facts, method.parts(), seed, state)
+    def batched(problem: Problem, facts: Facts, methods: Method, seeds: Array, states: State | None) -> Any:
+        def one(run: tuple[Method, Array, State | None]) -> Any:
+            method, seed, state = run
+            return program(cut, share, problem, facts, method.parts(), seed, state)
 
-    batched = jax.vmap(one, in_axes=(None, None, 0, 0, 0))
+        runs = (methods, seeds, states)
+        if width is None or width >= len(seeds) > 1:
+            return jax.vmap(one)(runs)
+        return jax.lax.map(one, runs, batch_size=width if width > 1 and len(seeds) > 1 else None)
+
     if mesh is not None:
         each = PartitionSpec(devices.AXIS) if split == "runs" else PartitionSpec()
         every = PartitionSpec()
@@ -242,7 +263,7 @@ def _compiled(program: Callable[..., Any], cut: Plan, split: str) -> Callable[..
     return jax.jit(batched, compiler_options=devices.compiler_options())
 
 
-def _begin(cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> State:
+def begin(cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> State:
     return initial(algorithm, problem, seed, cut.decay is not None)
 
 
@@ -257,7 +278,7 @@ def _play_leg(
     return state, (leg(state.round, works, state.vars), {name: look(problem, points[name]) for name in cut.watch})
 
 
-def _leg(
+def go_on(
     cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, state: State
 ) -> tuple[State, Looks]:
     """One leg of cut.rounds rounds; its look gets an axis of length one, to be joined to the others'."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from federage.core.types import Affine
 from federage.data import files, partition, synthetic
 from federage.data.dataset import Dataset, Examples, Groups
 from federage.data.digits import digits
@@ -25,6 +26,7 @@ from federage.data.specs import SPECS, Spec, unknown
 __all__ = [
     "DATASETS",
     "SPECS",
+    "Affine",
     "Dataset",
     "Examples",
     "FileState",

@@ -16,15 +16,15 @@ from federage.models.nets import classes_or_refuse, flatten
 
 @functools.cache
 def softmax() -> Model:
-    """Multinomial logistic regression."""
+    """Multinomial logistic regression, one row of weights a class."""
 
     def init(key: Array, example: jax.ShapeDtypeStruct, classes: int | None) -> PyTree:
         inputs = example.size
         outputs = classes_or_refuse(classes, "softmax")
-        return {"weights": jnp.zeros((inputs, outputs)), "bias": jnp.zeros(outputs)}
+        return {"weights": jnp.zeros((outputs, inputs)), "bias": jnp.zeros(outputs)}
 
     def apply(theta: PyTree, x: Array) -> Array:
-        return flatten(x) @ theta["weights"] + theta["bias"]
+        return flatten(x) @ theta["weights"].T + theta["bias"]
 
     return Model(init, apply, name="softmax")
 

@@ -29,11 +29,7 @@ def convolve(x: Image, kernel: Kernel, padding: int = 0) -> Image:
 
 def convolve_and_pool(x: Image, kernel: Kernel, padding: int = 0, pool: int = 2) -> Image:
     """Cross-correlation with stride 1, then the maximum over pool x pool windows; a remainder at the edge is cut off."""
-    outputs = _tiles(_pad(x, padding), kernel, tile=pool)
-    best = outputs[:, :, :, 0]
-    for k in range(1, pool * pool):
-        best = jnp.maximum(best, outputs[:, :, :, k])
-    return best
+    return jnp.max(_tiles(_pad(x, padding), kernel, tile=pool), axis=3)
 
 
 def _tiles(x: Image, kernel: Kernel, tile: int) -> Float[Array, "batch rows columns tile outputs"]:

@@ -34,21 +34,25 @@ def _weights(key: Array, shape: tuple[int, ...], gain: float = 2.0) -> Array:
     return jax.random.uniform(key, shape, minval=-bound, maxval=bound)
 
 
-def _layer(key: Array, shape: tuple[int, ...], gain: float = 2.0) -> PyTree:
-    return {"weights": _weights(key, shape, gain), "bias": jnp.zeros(shape[-1])}
+def _layer(key: Array, shape: tuple[int, ...]) -> PyTree:
+    return {"weights": _weights(key, shape), "bias": jnp.zeros(shape[-1])}
 
 
 def _dense_stack(key: Array, sizes: tuple[int, ...]) -> list[PyTree]:
-    """Dense layers; the last one feeds the softmax and has gain 1."""
-    keys = jax.random.split(key, len(sizes) - 1)
-    gains = [2.0] * (len(sizes) - 2) + [1.0]
-    return [_layer(k, shape, gain) for k, shape, gain in zip(keys, zip(sizes[:-1], sizes[1:], strict=True), gains, strict=True)]
+    """Dense layers [inputs, outputs], then the one that feeds the softmax, with gain 1 and one row a class.
+
+    By rows because it has few outputs: the product that gives its gradient is then the wide way round.
+    """
+    *hidden, last = jax.random.split(key, len(sizes) - 1)
+    layers = [_layer(k, shape) for k, shape in zip(hidden, zip(sizes[:-2], sizes[1:-1], strict=True), strict=True)]
+    rows = _weights(last, sizes[-2:], gain=1.0).T
+    return [*layers, {"weights": rows, "bias": jnp.zeros(sizes[-1])}]
 
 
 def _dense(layers: list[PyTree], x: Array, leak: float = 0.0) -> Array:
     for layer in layers[:-1]:
         x = jax.nn.leaky_relu(x @ layer["weights"] + layer["bias"], leak)
-    return x @ layers[-1]["weights"] + layers[-1]["bias"]
+    return x @ layers[-1]["weights"].T + layers[-1]["bias"]
 
 
 @functools.cache

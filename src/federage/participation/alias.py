@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from federage.core.record import fill
 from federage.participation import fine
-from federage.participation.law import assemble, record
+from federage.participation.law import record
 
 
 @record
@@ -50,7 +51,7 @@ class Alias:
         threshold[givers[last]] = 1.0  # nobody is left to top it up, nor need they
         other[givers[:-1]] = givers[1:]
 
-        assemble(
+        fill(
             self,
             threshold=jnp.asarray(np.clip(threshold, 0, 1), jnp.float32),
             other=jnp.asarray(other, jnp.int32),

@@ -40,39 +40,40 @@ def nodes(w: np.ndarray, n: np.ndarray, size: int) -> tuple[np.ndarray, float]:
 
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Products of polynomials [..., degree, node], truncated at their common length."""
-    size = p.shape[-2]
-    product = p[..., :1, :] * q
-    for k in range(1, size):
-        product[..., k:, :] += p[..., k : k + 1, :] * q[..., : size - k, :]
+    """Products of polynomials [degree, row, node], truncated at their common length."""
+    product = p[0] * q
+    for k in range(1, len(p)):
+        product[k:] += p[k] * q[:-k]
     return product
 
 
 def all_but_one(p: np.ndarray) -> np.ndarray:
-    """For every row, the product of all other rows: [rows, degree, node]."""
-    one = np.zeros_like(p[:1])
-    one[:, 0] = 1
+    """For every row, the product of all other rows: [degree, row, node]."""
+    one = np.zeros_like(p[:, :1])
+    one[0] = 1
     levels = [p]
-    while len(levels[-1]) > 1:
-        if len(levels[-1]) % 2:
-            levels[-1] = np.concatenate([levels[-1], one])
-        levels.append(multiply(levels[-1][0::2], levels[-1][1::2]))
+    while levels[-1].shape[1] > 1:
+        if levels[-1].shape[1] % 2:
+            levels[-1] = np.concatenate([levels[-1], one], axis=1)
+        levels.append(multiply(*np.split(levels[-1], 2, axis=1)))
     outside = one
     for level in reversed(levels[:-1]):
-        sibling = level.reshape(-1, 2, *level.shape[1:])[:, ::-1].reshape(level.shape)
-        outside = multiply(np.repeat(outside[: len(level) // 2], 2, axis=0), sibling)
-    return outside[: len(p)]
+        left, right = np.split(level, 2, axis=1)
+        parent = outside[:, : left.shape[1]]
+        outside = np.concatenate([multiply(parent, right), multiply(parent, left)], axis=1)
+    return outside[:, : p.shape[1]]
 
 
 def binomials(n: np.ndarray, w: np.ndarray, t: np.ndarray, size: int) -> np.ndarray:
-    """P(k of n clients of weight w arrived by t), k < size: [weight, k, t]."""
+    """P(k of n clients of weight w arrived by t), k < size: [k, weight, t]."""
     k = np.arange(size)[:, None]
-    ways = np.ones((n.size, size))
-    ways[:, 1:] = np.maximum(n[:, None] - np.arange(size - 1), 0) / np.arange(1, size)
+    ways = np.ones((size, n.size))
+    ways[1:] = np.maximum(n - k[:-1], 0) / k[1:]
     with np.errstate(divide="ignore"):
-        log_ways = np.cumsum(np.log(ways), axis=1)[:, :, None]
-    wt = (w[:, None] * t)[:, None, :]
-    return np.exp(log_ways + k * np.log(-np.expm1(-wt)) - np.maximum(n[:, None, None] - k, 0) * wt)
+        log_ways = np.cumsum(np.log(ways), axis=0)[:, :, None]
+    wt = w[:, None] * t
+    k = k[:, :, None]
+    return np.exp(log_ways + k * np.log(-np.expm1(-wt)) - np.maximum(n[:, None] - k, 0) * wt)
 
 
 def work(prior: np.ndarray, size: int) -> float:
@@ -96,5 +97,5 @@ def rank_probabilities(prior: np.ndarray, size: int) -> tuple[np.ndarray, np.nda
     for part in np.array_split(t, max(1, math.ceil(w.size * size * t.size / _CHUNK))):
         others = multiply(all_but_one(binomials(n, w, part, size)), binomials(n - 1, w, part, size))
         rate = w[:, None] * part  # w t: dt = t dx
-        ranks += np.einsum("gt,gkt->gk", step * rate * np.exp(-rate), others)
+        ranks += np.einsum("gt,kgt->gk", step * rate * np.exp(-rate), others)
     return ranks, which

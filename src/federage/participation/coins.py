@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import RecordError
 from federage.participation import checks, cohorts, fine
 from federage.participation.alias import Alias
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 
 @record
@@ -50,7 +51,7 @@ class Coins:
             )
         with np.errstate(divide="ignore"):
             nobody_below = np.exp(np.append(0.0, np.cumsum(np.log1p(-q))[:-1]))
-        assemble(
+        fill(
             self,
             clients=q.size,
             capacity=q.size,

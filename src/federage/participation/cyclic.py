@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import RecordError
 from federage.participation import checks
-from federage.participation.law import Law, assemble, record, static
+from federage.participation.law import Law, record
 from federage.participation.weighted import Weighted
 
 
@@ -53,7 +54,7 @@ class Cyclic:
                 f"rounds_each takes one number for each of {len(phases)} laws, but {len(turns)} came; match them"
             )
         turns = tuple(checks.whole("rounds_each", turn) for turn in turns)
-        assemble(
+        fill(
             self,
             clients=phases[0].clients,
             capacity=max(law.capacity for law in phases),

@@ -12,12 +12,11 @@ Always R(empty) = 0, so sum p_i = 1. With a fixed size M, p_i = pi_i / M.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from typing import Any, Protocol, TypeVar, dataclass_transform, runtime_checkable
+from typing import Protocol, TypeVar, dataclass_transform, runtime_checkable
 
-import jax
 from jaxtyping import Array
 
+from federage.core.record import pytree, static
 from federage.core.types import Cohort, Marginals, PyTree
 
 T = TypeVar("T")
@@ -62,47 +61,14 @@ class Law(Protocol):
         ...
 
 
-def static() -> Any:
-    """A field that shapes the compiled program: a size or a name. All others are leaves: arrays, or trees of them."""
-    return dataclasses.field(metadata={"static": True})
-
-
-def assemble(law: Any, **fields: Any) -> None:
-    """Fill in the fields of a frozen record, once, from its constructor."""
-    for name, value in fields.items():
-        object.__setattr__(law, name, value)
-
-
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static,))
 def record(cls: type[T]) -> type[T]:
-    """Make a class with a constructor of its own a frozen dataclass and a pytree.
-
-    Not `jax.tree_util.register_dataclass`: that rebuilds a record by calling its constructor, and a law's constructor
-    takes what a person writes down, checks it and builds tables. Here a record is rebuilt field by field.
-    """
+    """A record with a constructor of its own: a law is written down in one way and kept in another (tables, sizes)."""
     cls = dataclasses.dataclass(frozen=True, eq=False, init=False, repr=False)(cls)
-    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
-    sizes = [field.name for field in fields if field.metadata.get("static")]
-    leaves = [field.name for field in fields if not field.metadata.get("static")]
-
-    def values(law: T, names: list[str]) -> tuple[Any, ...]:
-        return tuple(getattr(law, name) for name in names)
-
-    def flatten(law: T) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return values(law, leaves), values(law, sizes)
-
-    def flatten_with_keys(law: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        keys = map(jax.tree_util.GetAttrKey, leaves)
-        return list(zip(keys, values(law, leaves), strict=True)), values(law, sizes)
-
-    def unflatten(metadata: tuple[Any, ...], children: Iterable[Any]) -> T:
-        law = object.__new__(cls)
-        assemble(law, **dict(zip(sizes, metadata, strict=True)), **dict(zip(leaves, children, strict=True)))
-        return law
+    sizes = [field.name for field in dataclasses.fields(cls) if field.metadata.get("static")]  # pyright: ignore[reportArgumentType]
 
     def describe(self: T) -> str:
         return f"{cls.__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in sizes)})"
 
     cls.__repr__ = describe
-    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    return cls
+    return pytree(cls)

@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals
 from federage.errors import RecordError
 from federage.participation import checks, cohorts, fine
 from federage.participation.coins import Coins
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 
 @record
@@ -57,7 +58,7 @@ class Markov:
                 f"off_to_on takes at least one number > 0, but all {coming.size} are zero; let some client come on"
             )
         stationary = Coins(coming / moves)
-        assemble(
+        fill(
             self,
             clients=stationary.clients,
             capacity=stationary.capacity,

@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import RecordError
 from federage.participation import checks
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 
 @record
@@ -52,7 +53,7 @@ class Prescribed:
         units = _exactly(target, size, _fraction_bits(size))
         order = np.random.default_rng(seed).permutation(target.size)
         ends = np.cumsum(units[order])
-        assemble(
+        fill(
             self,
             clients=target.size,
             capacity=size,

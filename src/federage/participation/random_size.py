@@ -10,11 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import RecordError
 from federage.participation import checks
 from federage.participation.alias import Alias
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 from federage.participation.monte_carlo import monte_carlo
 from federage.participation.successive import Successive
 from federage.participation.weighted import credit
@@ -51,7 +52,7 @@ class RandomSize:
         mass = checks.masses("prior", prior)
         chances = _by_size(sizes)
         largest = checks.arrivals(chances.size, mass)
-        assemble(
+        fill(
             self,
             clients=mass.size,
             capacity=largest,

@@ -17,9 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from federage.core.record import fill, static
 from federage.participation import fine
 from federage.participation.alias import Alias
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 Method = Literal["race", "rejection"]
 
@@ -44,7 +45,7 @@ class Successive:
             method = "race" if prior.size <= RACE_UP_TO or taken.max(initial=0) > 0.5 else "rejection"
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
-        assemble(
+        fill(
             self,
             clients=prior.size,
             size=size,

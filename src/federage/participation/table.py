@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import RecordError
 from federage.participation import checks, cohorts
 from federage.participation.alias import Alias
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 
 @record
@@ -45,7 +46,7 @@ class Table:
         chances = checks.distribution("probabilities", probabilities, len(listed))
         clients = 1 + max(int(subset[-1]) for subset in listed) if known is None else known
         ids, sizes = cohorts.rows(listed, clients)
-        assemble(
+        fill(
             self,
             clients=clients,
             capacity=ids.shape[1],

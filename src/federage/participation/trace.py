@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Array, Int
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.errors import DamagedFile, MissingData, RecordError
 from federage.participation import checks, cohorts
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 
 
 @record
@@ -39,7 +40,7 @@ class Trace:
             raise RecordError("rounds takes at least one round, but none came; pass lists of client ids")
         clients = 1 + max(int(arrived[-1]) for arrived in listed) if known is None else known
         ids, sizes = cohorts.rows(listed, clients)
-        assemble(
+        fill(
             self,
             clients=clients,
             capacity=ids.shape[1],

@@ -7,9 +7,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from federage.core.record import fill, static
 from federage.core.types import Cohort, Marginals, PyTree
 from federage.participation import arrival_times, checks
-from federage.participation.law import assemble, record, static
+from federage.participation.law import record
 from federage.participation.monte_carlo import monte_carlo
 from federage.participation.successive import Successive
 
@@ -43,7 +44,7 @@ class Weighted:
     def __init__(self, prior: ArrayLike, arrivals: int):
         mass = checks.masses("prior", prior)
         size = checks.arrivals(arrivals, mass)
-        assemble(self, clients=mass.size, capacity=size, typical=size, prior=mass, successive=Successive(mass, size))
+        fill(self, clients=mass.size, capacity=size, typical=size, prior=mass, successive=Successive(mass, size))
 
     def init(self, key: Array) -> PyTree:
         return ()
