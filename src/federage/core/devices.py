@@ -1,4 +1,4 @@
-"""Devices: one mesh axis, over which runs are split if there are enough of them, and each round's arrivals otherwise."""
+"""Devices: one mesh axis, over which runs are split."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ AXIS = "devices"
 
 
 def use_cores(count: int | None = None) -> int:
-    """Let JAX see each CPU core as a device, so that runs, or the arrivals of one run, are worked on side by side.
+    """Let JAX see each CPU core as a device, so that several runs are worked on side by side.
 
-    Small matrix products gain next to nothing from several threads each, and clients are independent: splitting them is
-    worth more (`benchmarks/README.md`). Call it before anything touches JAX; it changes nothing on a GPU.
+    Small matrix products gain little from several threads each, and runs are independent: splitting them is worth more
+    (`benchmarks/README.md`). Call it before anything touches JAX; it changes nothing on a GPU, nor for a single run.
 
     Args:
       count: how many cores; all this process may use, if None.
@@ -41,7 +41,7 @@ def mesh() -> Mesh | None:
 
 
 @functools.cache
-def compiler_options() -> dict[str, str | bool]:
+def compiler_options(split: bool) -> dict[str, str | bool]:
     """What the engine's programs ask of XLA on a CPU.
 
     XLA's YNN fusions make the small batched products of federated rounds slower than its plain ones, and threads inside
@@ -50,7 +50,7 @@ def compiler_options() -> dict[str, str | bool]:
     if jax.default_backend() != "cpu":
         return {}
     options: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-    if jax.local_device_count() > 1:
+    if split:
         options["xla_cpu_multi_thread_eigen"] = False
     try:
         jax.jit(lambda x: x + 1, compiler_options=options)(jnp.zeros(()))

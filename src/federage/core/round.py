@@ -33,13 +33,6 @@ class Work(NamedTuple):
     step: Step  # each arrival's mean over its steps
 
 
-class Share(NamedTuple):
-    """This device's share of the arrivals: the axis they are split over, and its length."""
-
-    axis: str
-    devices: int
-
-
 def play(
     algorithm: Algorithm,
     problem: Problem,
@@ -47,12 +40,11 @@ def play(
     seed: Array,
     state: State,
     decay: float | None = None,
-    share: Share | None = None,
 ) -> tuple[State, Work]:
-    """Play one round; `decay` is that of the exponential average, `share` splits the arrivals over devices."""
+    """Play one round; `decay` is that of the exponential average of checkpoints, if there is one."""
     law, cohort = problem.law.draw(state.law, at(stream(seed, Purpose.ARRIVALS), state.round), state.round)
     batches = at(stream(seed, Purpose.BATCHES), state.round)
-    total, message, work, correction, aggregation = _work_off(algorithm, problem, facts, state, cohort, batches, share)
+    total, message, work, correction, aggregation = _work_off(algorithm, problem, facts, state, cohort, batches)
 
     update, aggregation_server = algorithm.aggregation.combine(total, aggregation.server)
     correction_server = algorithm.correction.absorb(correction.server, message, len(problem.clients))
@@ -77,7 +69,7 @@ def play(
 
 
 def _work_off(
-    algorithm: Algorithm, problem: Problem, facts: Facts, state: State, cohort: Cohort, batches: Array, share: Share | None
+    algorithm: Algorithm, problem: Problem, facts: Facts, state: State, cohort: Cohort, batches: Array
 ) -> tuple[PyTree, PyTree, Work, Memory, Memory]:
     """Train the arrivals in chunks of a fixed width, as many as came: the cost grows with who came, not with N."""
     capacity, width = cohort.ids.shape[0], problem.arrivals_at_once
@@ -87,7 +79,7 @@ def _work_off(
 
     def chunk(mine: Array, correction: PyTree, aggregation: PyTree) -> tuple[Any, PyTree, PyTree]:
         present = mine < nobody
-        reports, kept = _train(algorithm, problem, state, mine, correction, batches, share)
+        reports, kept = _train(algorithm, problem, state, mine, correction, batches)
         summands, noted = _encode(algorithm, reports, _entries(aggregation, mine), nobody, _entries(facts, mine))
         parts = (summands, reports.message, Work(jnp.ones(width), reports.mean))
         sums = jax.tree.map(lambda a: _sum_present(present, a), parts)
@@ -110,29 +102,16 @@ def _work_off(
 
 
 def _train(
-    algorithm: Algorithm, problem: Problem, state: State, ids: Array, table: PyTree, batches: Array, share: Share | None
+    algorithm: Algorithm, problem: Problem, state: State, ids: Array, table: PyTree, batches: Array
 ) -> tuple[Report, PyTree]:
-    """The reports of some arrivals; with a share, each device trains its part and all hear all.
+    """The reports of some arrivals, and their memories afterwards."""
 
-    What is summed afterwards is the same array, in the same order, on any number of devices.
-    """
-
-    def one(client: Int[Array, ""], entry: PyTree, longest: Array | int) -> tuple[Report, PyTree]:
+    def one(client: Int[Array, ""], entry: PyTree) -> tuple[Report, PyTree]:
         return local_update(algorithm, problem, state.vars, state.correction.server, entry, client, batches, longest)
 
-    def some(ids: Array) -> tuple[Report, PyTree]:
-        steps = problem.steps_each
-        longest = 0 if steps is None else jnp.max(jnp.where(ids < len(problem.clients), steps[ids], 0))
-        return jax.vmap(one, in_axes=(0, 0, None))(ids, _entries(table, ids), longest)
-
-    if share is None:
-        return some(ids)
-    width = ids.shape[0]
-    each = -(-width // share.devices)
-    padded = jnp.concatenate([ids, jnp.full(each * share.devices - width, len(problem.clients), ids.dtype)])
-    mine = jax.lax.dynamic_slice(padded, (jax.lax.axis_index(share.axis) * each,), (each,))
-    everyone = jax.lax.all_gather(some(mine), share.axis, tiled=True)
-    return jax.tree.map(lambda a: a[:width], everyone)
+    steps = problem.steps_each
+    longest = 0 if steps is None else jnp.max(jnp.where(ids < len(problem.clients), steps[ids], 0))
+    return jax.vmap(one)(ids, _entries(table, ids))
 
 
 def _encode(algorithm: Algorithm, reports: Report, entries: PyTree, clients: int, facts: Facts) -> tuple[PyTree, PyTree]:

@@ -22,7 +22,7 @@ from federage.core.look import Leg, Look, leg, look
 from federage.core.problem import Problem
 from federage.core.record import record, static
 from federage.core.result import Result
-from federage.core.round import Share, play
+from federage.core.round import play
 from federage.core.state import State, initial
 from federage.errors import RecordError
 
@@ -201,14 +201,13 @@ class Cast(NamedTuple):
         """Run a program over all runs: batched, and split over the devices there are."""
         runs = [(m, s) for m in self.methods for s in self.seeds]
         mesh = devices.mesh()
-        by_runs = mesh is not None and len(runs) >= mesh.size
-        extra = -len(runs) % mesh.size if mesh is not None and by_runs else 0
+        split = mesh is not None and len(runs) >= mesh.size
+        extra = -len(runs) % mesh.size if mesh is not None and split else 0
         runs += [runs[-1]] * extra  # shards are of one size: the last run fills them up and is dropped again
         methods = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(a, jnp.float32) for a in leaves]), *[m for m, _ in runs])
         seeds = jnp.asarray([s for _, s in runs], jnp.uint32)
         if state is not None and extra:
             state = jax.tree.map(lambda a: np.concatenate([a, np.repeat(a[-1:], extra, axis=0)]), state)
-        split = "none" if mesh is None else "runs" if by_runs else "arrivals"
         width = self._runs_at_once()
         out = _compiled(program, cut, split, width)(self.problem, self.facts, methods, seeds, state)
         return jax.tree.map(lambda a: a[: len(runs) - extra], out) if extra else out
@@ -241,15 +240,14 @@ class Cast(NamedTuple):
 
 
 @functools.cache
-def _compiled(program: Callable[..., Any], cut: Plan, split: str, width: int | None) -> Callable[..., Any]:
+def _compiled(program: Callable[..., Any], cut: Plan, split: bool, width: int | None) -> Callable[..., Any]:
     """A program over runs, `width` of them batched, compiled; kept, so that the second leg does not trace again."""
-    mesh = devices.mesh()
-    share = Share(devices.AXIS, mesh.size) if mesh is not None and split == "arrivals" else None
+    mesh = devices.mesh() if split else None
 
     def batched(problem: Problem, facts: Facts, methods: Method, seeds: Array, states: State | None) -> Any:
         def one(run: tuple[Method, Array, State | None]) -> Any:
             method, seed, state = run
-            return program(cut, share, problem, facts, method.parts(), seed, state)
+            return program(cut, problem, facts, method.parts(), seed, state)
 
         runs = (methods, seeds, states)
         if width is None or width >= len(seeds) > 1:
@@ -257,21 +255,20 @@ def _compiled(program: Callable[..., Any], cut: Plan, split: str, width: int | N
         return jax.lax.map(one, runs, batch_size=width if width > 1 and len(seeds) > 1 else None)
 
     if mesh is not None:
-        each = PartitionSpec(devices.AXIS) if split == "runs" else PartitionSpec()
-        every = PartitionSpec()
+        each, every = PartitionSpec(devices.AXIS), PartitionSpec()
         batched = jax.shard_map(batched, mesh=mesh, in_specs=(every, every, each, each, each), out_specs=each, check_vma=False)
-    return jax.jit(batched, compiler_options=devices.compiler_options())
+    return jax.jit(batched, compiler_options=devices.compiler_options(split))
 
 
-def begin(cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> State:
+def begin(cut: Plan, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> State:
     return initial(algorithm, problem, seed, cut.decay is not None)
 
 
 def _play_leg(
-    cut: Plan, length: int, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, state: State
+    cut: Plan, length: int, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, state: State
 ) -> tuple[State, Looks]:
     def once(state: State, _: None) -> Any:
-        return play(algorithm, problem, facts, seed, state, cut.decay, share)
+        return play(algorithm, problem, facts, seed, state, cut.decay)
 
     state, works = jax.lax.scan(once, state, None, length=length)
     points = {"last": state.vars, "average": state.average, "smooth": state.smooth}
@@ -279,15 +276,15 @@ def _play_leg(
 
 
 def go_on(
-    cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, state: State
+    cut: Plan, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, state: State
 ) -> tuple[State, Looks]:
     """One leg of cut.rounds rounds; its look gets an axis of length one, to be joined to the others'."""
-    state, looks = _play_leg(cut, cut.rounds, share, problem, facts, algorithm, seed, state)
+    state, looks = _play_leg(cut, cut.rounds, problem, facts, algorithm, seed, state)
     return state, jax.tree.map(lambda a: a[None], looks)
 
 
-def _whole(cut: Plan, share: Share | None, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> Any:
-    rest = (share, problem, facts, algorithm, seed)
+def _whole(cut: Plan, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> Any:
+    rest = (problem, facts, algorithm, seed)
     state, looks = jax.lax.scan(
         lambda state, _: _play_leg(cut, cut.every, *rest, state), initial(algorithm, problem, seed, cut.decay is not None), None, cut.legs
     )
