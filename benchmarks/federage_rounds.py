@@ -26,7 +26,10 @@ def build(args: argparse.Namespace) -> Contestant:
     images, labels = load()
     inputs = fr.data.Affine(1 / 255, 0.0)
     clients = fr.partition.from_lists(
-        [(x.reshape(-1, 28, 28, 1), y) for x, y in zip(images, labels, strict=True)], validation=0, classes=10, inputs=inputs
+        [(x.reshape(-1, 28, 28, 1), y) for x, y in zip(images, labels, strict=True)],
+        validation=0,
+        classes=10,
+        inputs=inputs,
     )
     model = {"softmax": fr.models.softmax, "mlp": fr.models.mlp, "lenet": fr.models.lenet}[args.workload]()
     start = _ours(args.workload, first_weights(args.workload))
@@ -52,7 +55,7 @@ def build(args: argparse.Namespace) -> Contestant:
 
 
 def _ours(workload: str, weights: list) -> object:
-    """PyTorch's order of axes to ours: dense [in, out], the last [out, in]; kernels [row, column, in, out]; channels last."""
+    """PyTorch's order of axes to ours: dense [in, out], the last [out, in]; kernels [row, column, in, out]."""
     layers = [{"weights": w.transpose(2, 3, 1, 0) if w.ndim == 4 else w.T, "bias": b} for w, b in weights]
     layers[-1]["weights"] = layers[-1]["weights"].T
     if workload != "lenet":
@@ -63,11 +66,10 @@ def _ours(workload: str, weights: list) -> object:
 
 
 def _theirs(workload: str, theta: object) -> list:
-    if workload != "lenet":
-        layers = theta if workload == "mlp" else [theta]
-    else:
-        layers = [*theta["blocks"], *theta["dense"]]
-    weights = [(w.transpose(3, 2, 0, 1) if (w := layer["weights"]).ndim == 4 else w.T, layer["bias"]) for layer in layers]
+    layers = {"softmax": lambda t: [t], "mlp": list, "lenet": lambda t: [*t["blocks"], *t["dense"]]}[workload](theta)
+    weights = [
+        (w.transpose(3, 2, 0, 1) if (w := layer["weights"]).ndim == 4 else w.T, layer["bias"]) for layer in layers
+    ]
     weights[-1] = (weights[-1][0].T, weights[-1][1])
     if workload == "lenet":
         w, b = weights[2]

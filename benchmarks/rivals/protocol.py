@@ -55,9 +55,10 @@ LAYERS: dict[str, tuple[Layer, ...]] = {
 
 
 class Contestant(NamedTuple):
-    """`play(n)` plays about n rounds and says how many once they are done (None: n); `weights()` are the global (w, b),
+    """A contestant that is ready to play.
 
-    in PyTorch's order.
+    `play(n)` plays about n rounds and says how many once they are done (None: n); `weights()` are the global (w, b), in
+    PyTorch's order.
     """
 
     play: Callable[[int], int | None]

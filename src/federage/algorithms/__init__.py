@@ -1,4 +1,4 @@
-"""The sentences: one file a family, each a frozen record of a method's numbers and `parts()`, what it changes in FedAvg."""
+"""The sentences: one file a family, each a record of a method's numbers and `parts()`, what it changes in FedAvg."""
 
 from federage.algorithms.fedavg import FedAvg
 from federage.algorithms.federage import FedeRage, FedeRageCV

@@ -32,7 +32,7 @@ class Knowledge(StrEnum):
 
 
 class Step(NamedTuple):
-    """What a local step tells the reader (never the algorithm): the batch's mean loss, and whether it was in the tail."""
+    """What a local step tells the reader, never the algorithm: the batch's mean loss, and if it was in the tail."""
 
     loss: Float[Array, ""]
     tail: Float[Array, ""]
@@ -59,7 +59,9 @@ class Known:
         self.__dict__.update(facts)
 
     def __getattr__(self, name: str) -> Any:
-        raise KnowledgeError(f"the aggregation reads known.{name}, which is not in its declared `reads`; declare it there")
+        raise KnowledgeError(
+            f"the aggregation reads known.{name}, which is not in its declared `reads`; declare it there"
+        )
 
 
 class Risk(NamedTuple):
@@ -96,8 +98,8 @@ class Correction(NamedTuple):
 class Aggregation(NamedTuple):
     """What becomes of the reports: each is encoded, the encodings are *summed* over the arrivals, the sum is read.
 
-    A sum can be taken in pieces and in any grouping: that is what lets a cohort of any size be worked off in chunks, and
-    lets the server see no single report where it must not.
+    A sum can be taken in pieces and in any grouping: that is what lets a cohort of any size be worked off in chunks,
+    and lets the server see no single report where it must not.
 
     Attributes:
       init: vars -> (the server's memory, the server's memory of one client).

@@ -96,7 +96,8 @@ def _evaluate(problem: Problem, theta: PyTree) -> tuple[Array, Array]:
     size = math.ceil(rows / pieces)
 
     def piece(start: Array) -> tuple[Array, Array]:
-        batch = problem.inputs(tuple(jax.lax.dynamic_slice_in_dim(a, start, size) for a in (split.x, split.y)))
+        x, y = (jax.lax.dynamic_slice_in_dim(a, start, size) for a in (split.x, split.y))
+        batch = problem.inputs((x, y))
         outputs = problem.model.apply(theta, batch[0])
         return problem.model.score(outputs, batch[1]), problem.model.loss(outputs, batch[1])
 

@@ -1,4 +1,4 @@
-"""A model: four pure functions. `federage.models` holds ours; a user's `(init, apply)` pair becomes one by `Model.of`."""
+"""A model: four pure functions. Ours are in `federage.models`; anybody's `(init, apply)` becomes one by `Model.of`."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Problem:
 
     @property
     def arrivals_at_once(self) -> int:
-        """The width of a chunk: all arrivals of a law of fixed size if they are few, about a typical round's otherwise."""
+        """The width of a chunk: all arrivals of a law of fixed size if they are few, else about a typical round's."""
         return self.chunk or max(1, min(self.law.capacity, self.law.typical, 64))
 
 
@@ -105,7 +105,8 @@ def _local_steps(steps: Any, epochs: float | None, lengths: np.ndarray, batch: i
     counts = np.asarray(10 if steps is None else steps)
     if counts.ndim and counts.shape != lengths.shape:
         raise RecordError(
-            f"local_steps has shape {counts.shape}, but there are {len(lengths)} clients; pass one number, or {len(lengths)}"
+            f"local_steps has shape {counts.shape}, but there are {len(lengths)} clients; "
+            f"pass one number, or {len(lengths)}"
         )
     if counts.dtype.kind not in "iuf" or not np.all(counts == np.round(counts)) or counts.min() < 1:
         raise RecordError(f"local_steps={steps!r} is not a whole number of at least 1, or one for each client")
@@ -124,8 +125,9 @@ def _check(problem: Problem) -> None:
         raise DataError(f"client {smallest} has no training examples; drop it or give it some")
     if batch > lengths[smallest]:
         raise DataError(
-            f"batch={batch} exceeds the {lengths[smallest]} training examples of client {smallest}, and mini-batches are "
-            f"drawn without replacement; pass batch <= {lengths[smallest]}, or give every client at least {batch}"
+            f"batch={batch} exceeds the {lengths[smallest]} training examples of client {smallest}, "
+            f"and mini-batches are drawn without replacement; pass batch <= {lengths[smallest]}, "
+            f"or give every client at least {batch}"
         )
     if problem.look_at not in ("train", "validation", "test"):
         raise RecordError(f"look_at={problem.look_at!r} is not one of 'train', 'validation', 'test'")
@@ -142,7 +144,9 @@ def _check_labels(problem: Problem) -> None:
         theta = jax.eval_shape(problem.init, jax.random.key(0))
         outputs = jax.eval_shape(problem.model.apply, theta, x)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the model {problem.model.name} does not take examples of shape {train.x.shape[1:]}: {error}") from error
+        raise DataError(
+            f"the model {problem.model.name} does not take examples of shape {train.x.shape[1:]}: {error}"
+        ) from error
     if problem.model.classes_from_outputs:
         top = int(train.y.max()) if train.y.size else 0
         if outputs.shape[-1] <= top:
@@ -152,4 +156,6 @@ def _check_labels(problem: Problem) -> None:
             )
     losses = jax.eval_shape(problem.losses, theta, (x, jax.ShapeDtypeStruct((1, *train.y.shape[1:]), train.y.dtype)))
     if losses.shape != (1,):
-        raise DataError(f"the model's loss gave shape {losses.shape} for a batch of 1; it must give one loss an example, shape (1,)")
+        raise DataError(
+            f"the model's loss gave shape {losses.shape} for a batch of 1; it must give one loss an example, shape (1,)"
+        )

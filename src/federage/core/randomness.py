@@ -29,7 +29,7 @@ def stream(seed: Array | int, purpose: Purpose) -> Array:
 
 
 def at(key: Array, *address: Array | int) -> Array:
-    """The key at an address below `key`: at(batches, round, client)."""
+    """The key at an address below `key`, such as (round, client) below the mini-batches' key."""
     for part in address:
         key = jax.random.fold_in(key, part)
     return key

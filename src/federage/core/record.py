@@ -83,9 +83,7 @@ def non_negative(name: str, value: Any) -> None:
 
 
 def tail_mass(name: str, value: Any) -> None:
-    require(
-        name, value, lambda v: 0 < v <= 1, "a tail mass in (0, 1]", "for a confidence level c pass alpha = 1 - c"
-    )
+    require(name, value, lambda v: 0 < v <= 1, "a tail mass in (0, 1]", "for a confidence level c pass alpha = 1 - c")
 
 
 def fraction(name: str, value: Any) -> None:

@@ -57,7 +57,9 @@ def play(
         round=played,
         vars=checkpoint,
         average=jax.tree.map(lambda mean, new: mean + (new - mean) / played, state.average, checkpoint),
-        smooth=() if decay is None else jax.tree.map(lambda a, b: decay * a + (1 - decay) * b, state.smooth, checkpoint),
+        smooth=()
+        if decay is None
+        else jax.tree.map(lambda a, b: decay * a + (1 - decay) * b, state.smooth, checkpoint),
         server=server,
         correction=correction._replace(server=correction_server),
         aggregation=aggregation._replace(server=aggregation_server),
@@ -114,7 +116,9 @@ def _train(
     return jax.vmap(one)(ids, _entries(table, ids))
 
 
-def _encode(algorithm: Algorithm, reports: Report, entries: PyTree, clients: int, facts: Facts) -> tuple[PyTree, PyTree]:
+def _encode(
+    algorithm: Algorithm, reports: Report, entries: PyTree, clients: int, facts: Facts
+) -> tuple[PyTree, PyTree]:
     def one(report: Report, entry: PyTree, facts: Facts) -> tuple[PyTree, PyTree]:
         return algorithm.aggregation.encode(report, entry, Known(clients, **facts))
 

@@ -84,7 +84,9 @@ def plan(rounds: int, every: int | None, watch: Sequence[Watched], smooth: float
     if every < 1:
         raise RecordError(f"every={every} is not a whole number of at least 1")
     if smooth is not None and not 0 < smooth < 1:
-        raise RecordError(f"smooth={smooth} is not a decay in (0, 1); pass smooth=.99 for an average over about 100 rounds")
+        raise RecordError(
+            f"smooth={smooth} is not a decay in (0, 1); pass smooth=.99 for an average over about 100 rounds"
+        )
     wanted = ("last", *[name for name in dict.fromkeys(watch) if name != "last"])
     if smooth is not None and "smooth" not in wanted:
         wanted = (*wanted, "smooth")
@@ -151,7 +153,13 @@ def stream(
     """The same run leg by leg: yields after each leg, and goes on when asked to.
 
     Args:
-      problem, method, rounds, seeds, every, watch, smooth: as for `run`.
+      problem: as for `run`.
+      method: as for `run`.
+      rounds: as for `run`.
+      seeds: as for `run`.
+      every: as for `run`.
+      watch: as for `run`.
+      smooth: as for `run`.
       start: a leg's `Progress`, to go on from there instead of from the beginning.
     """
     cut = plan(rounds, every, watch, smooth)
@@ -191,10 +199,14 @@ class Cast(NamedTuple):
         kinds = {jax.tree.structure(m) for m in cast}
         if len(kinds) > 1:
             names = ", ".join(sorted({type(m).__name__ for m in cast}))
-            raise RecordError(f"one sweep takes records of one kind that differ in numbers only, but came {names}; sweep each kind")
+            raise RecordError(
+                f"one sweep takes records of one kind that differ in numbers only, but came {names}; sweep each kind"
+            )
         which = tuple(range(seeds)) if isinstance(seeds, (int, np.integer)) else tuple(int(s) for s in seeds)
         if not which or min(which) < 0 or len(set(which)) < len(which):
-            raise RecordError(f"seeds={seeds!r} is neither a number of at least 1 nor a list of different non-negative numbers")
+            raise RecordError(
+                f"seeds={seeds!r} is neither a number of at least 1 nor a list of different non-negative numbers"
+            )
         return cls(problem, cast, which, _facts(problem, cast[0].parts()))
 
     def perform(self, program: Callable[..., Any], cut: Plan, state: State | None = None) -> Any:
@@ -204,7 +216,9 @@ class Cast(NamedTuple):
         split = mesh is not None and len(runs) >= mesh.size
         extra = -len(runs) % mesh.size if mesh is not None and split else 0
         runs += [runs[-1]] * extra  # shards are of one size: the last run fills them up and is dropped again
-        methods = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(a, jnp.float32) for a in leaves]), *[m for m, _ in runs])
+        methods = jax.tree.map(
+            lambda *leaves: jnp.stack([jnp.asarray(a, jnp.float32) for a in leaves]), *[m for m, _ in runs]
+        )
         seeds = jnp.asarray([s for _, s in runs], jnp.uint32)
         if state is not None and extra:
             state = jax.tree.map(lambda a: np.concatenate([a, np.repeat(a[-1:], extra, axis=0)]), state)
@@ -256,7 +270,9 @@ def _compiled(program: Callable[..., Any], cut: Plan, split: bool, width: int | 
 
     if mesh is not None:
         each, every = PartitionSpec(devices.AXIS), PartitionSpec()
-        batched = jax.shard_map(batched, mesh=mesh, in_specs=(every, every, each, each, each), out_specs=each, check_vma=False)
+        batched = jax.shard_map(
+            batched, mesh=mesh, in_specs=(every, every, each, each, each), out_specs=each, check_vma=False
+        )
     return jax.jit(batched, compiler_options=devices.compiler_options(split))
 
 
@@ -286,7 +302,10 @@ def go_on(
 def _whole(cut: Plan, problem: Problem, facts: Facts, algorithm: Algorithm, seed: Array, _: None) -> Any:
     rest = (problem, facts, algorithm, seed)
     state, looks = jax.lax.scan(
-        lambda state, _: _play_leg(cut, cut.every, *rest, state), initial(algorithm, problem, seed, cut.decay is not None), None, cut.legs
+        lambda state, _: _play_leg(cut, cut.every, *rest, state),
+        initial(algorithm, problem, seed, cut.decay is not None),
+        None,
+        cut.legs,
     )
     if cut.remainder:
         state, last = _play_leg(cut, cut.remainder, *rest, state)

@@ -79,4 +79,6 @@ def _memory(prototype: tuple[PyTree, PyTree], clients: int) -> Memory:
 
 def _declared(memory: Memory, reads: frozenset[Knowledge], needed: Knowledge, part: str) -> None:
     if jax.tree.leaves(memory.clients) and needed not in reads:
-        raise KnowledgeError(f"the {part} keeps an entry a client, but does not declare {needed!s} in its `reads`; declare it")
+        raise KnowledgeError(
+            f"the {part} keeps an entry a client, but does not declare {needed!s} in its `reads`; declare it"
+        )

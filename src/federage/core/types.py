@@ -74,7 +74,7 @@ class Cohort(NamedTuple):
     """Who got through in one round: ids[:count] in ascending order, then padding with the id N (nobody)."""
 
     ids: Int[Array, " capacity"]
-    count: Int[Array, ""]
+    count: Int[Array, ""]  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Models whose local objectives are convex: the ones the theorems are about. All start at theta = 0, as the paper does."""
+"""Models whose local objectives are convex: those the theorems are about. All start at theta = 0, as in the paper."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def hinge_svm() -> Model:
 
 @functools.cache
 def quadratic() -> Model:
-    """f(theta; (A, b)) = (theta - b)^T A (theta - b) / 2, an example being (A, b) as `data.synthetic.quadratics` packs it."""
+    """f(theta; (A, b)) = (theta - b)^T A (theta - b) / 2, with (A, b) as `data.synthetic.quadratics` packs it."""
 
     def init(key: Array, example: jax.ShapeDtypeStruct, classes: int | None) -> PyTree:
         packed = jnp.zeros(example.shape[1:])

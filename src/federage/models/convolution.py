@@ -1,14 +1,14 @@
 """Convolutions as matrix products, tile by tile, with pooling folded in.
 
 Clients' kernels differ, so a `vmap`ped convolution becomes a grouped one, which neither XLA's CPU nor its GPU back end
-does well. As a product it is a batched GEMM. The usual way (im2col) copies each input k*k times and multiplies by a narrow
-matrix. Here the outputs of a t x t *tile* are computed together from the (t+k-1) x (t+k-1) inputs they share:
+does well. As a product it is a batched GEMM. The usual way (im2col) copies each input k*k times and multiplies by a
+narrow matrix. Here the outputs of a t x t *tile* are computed together from the (t+k-1) x (t+k-1) inputs they share:
 
     patches [tiles, (t+k-1)^2 C_in]  @  banded [(t+k-1)^2 C_in, t^2 C_out]
 
-where the banded matrix holds the kernel t^2 times, shifted. With t = 2, k = 5 that is 36/25 of the arithmetic for 36/100 of
-the copies, in wider products. And a pooling window that is a tile needs no strided reduction: its t^2 outputs are
-consecutive columns, of which the maximum is taken.
+where the banded matrix holds the kernel t^2 times, shifted. With t = 2, k = 5 that is 36/25 of the arithmetic for
+36/100 of the copies, in wider products. And a pooling window that is a tile needs no strided reduction: its t^2 outputs
+are consecutive columns, of which the maximum is taken.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def convolve(x: Image, kernel: Kernel, padding: int = 0) -> Image:
 
 
 def convolve_and_pool(x: Image, kernel: Kernel, padding: int = 0, pool: int = 2) -> Image:
-    """Cross-correlation with stride 1, then the maximum over pool x pool windows; a remainder at the edge is cut off."""
+    """Cross-correlation with stride 1, then the maximum over pool x pool windows; an incomplete window is cut off."""
     return jnp.max(_tiles(_pad(x, padding), kernel, tile=pool), axis=3)
 
 
@@ -43,9 +43,7 @@ def _tiles(x: Image, kernel: Kernel, tile: int) -> Float[Array, "batch rows colu
 def _banded(kernel: Kernel, tile: int) -> Float[Array, "inputs outputs"]:
     """The kernel at each of the tile's places, as the columns of one matrix."""
     shifts = [(i, j) for i in range(tile) for j in range(tile)]
-    placed = [
-        jnp.pad(kernel, ((i, tile - 1 - i), (j, tile - 1 - j), (0, 0), (0, 0))) for i, j in shifts
-    ]
+    placed = [jnp.pad(kernel, ((i, tile - 1 - i), (j, tile - 1 - j), (0, 0), (0, 0))) for i, j in shifts]
     return jnp.stack(placed, axis=3).reshape(-1, tile * tile * kernel.shape[3])
 
 

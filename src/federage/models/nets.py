@@ -7,6 +7,7 @@ The same call gives the same object, so that a problem built twice compiles once
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 
 import jax
@@ -25,7 +26,9 @@ def flatten(x: Array) -> Array:
 
 def classes_or_refuse(classes: int | None, name: str) -> int:
     if classes is None:
-        raise DataError(f"{name} classifies, but the data have no classes; pass classes= with the data, or another model")
+        raise DataError(
+            f"{name} classifies, but the data have no classes; pass classes= with the data, or another model"
+        )
     return classes
 
 
@@ -44,7 +47,7 @@ def _dense_stack(key: Array, sizes: tuple[int, ...]) -> list[PyTree]:
     By rows because it has few outputs: the product that gives its gradient is then the wide way round.
     """
     *hidden, last = jax.random.split(key, len(sizes) - 1)
-    layers = [_layer(k, shape) for k, shape in zip(hidden, zip(sizes[:-2], sizes[1:-1], strict=True), strict=True)]
+    layers = [_layer(k, shape) for k, shape in zip(hidden, itertools.pairwise(sizes[:-1]), strict=True)]
     rows = _weights(last, sizes[-2:], gain=1.0).T
     return [*layers, {"weights": rows, "bias": jnp.zeros(sizes[-1])}]
 
@@ -82,7 +85,10 @@ def _pooled_cnn(name: str, channels: tuple[int, ...], dense: tuple[int, ...], si
             blocks.append(_layer(k, (size, size, inputs, outputs)))
             height, width, inputs = (*(pool_output(side, size, padding, 2) for side in (height, width)), outputs)
         if height < 1 or width < 1:
-            raise DataError(f"{name} does not fit images of {example.shape[1]} x {example.shape[2]}; nothing is left after its pooling")
+            raise DataError(
+                f"{name} does not fit images of {example.shape[1]} x {example.shape[2]}: "
+                "nothing is left after its pooling; use larger images, or an mlp"
+            )
         sizes = (height * width * inputs, *dense, classes_or_refuse(classes, name))
         return {"blocks": blocks, "dense": _dense_stack(keys[-1], sizes)}
 
@@ -96,7 +102,9 @@ def _pooled_cnn(name: str, channels: tuple[int, ...], dense: tuple[int, ...], si
 
 def _image(example: jax.ShapeDtypeStruct, name: str) -> tuple[int, int, int, int]:
     if len(example.shape) != 4:
-        raise DataError(f"{name} takes images [height, width, channels], but examples have shape {tuple(example.shape[1:])}")
+        raise DataError(
+            f"{name} takes images [height, width, channels], but examples have shape {tuple(example.shape[1:])}"
+        )
     return example.shape  # pyright: ignore[reportReturnType]
 
 
@@ -114,7 +122,7 @@ def lenet() -> Model:
 
 @functools.cache
 def small_cnn(widths: tuple[int, ...] = (32, 64, 128), groups: int = 8) -> Model:
-    """For 32 x 32 colour images: per width two 3 x 3 convolutions with group norm and ReLU, pooled by 2; then a dense layer.
+    """For 32 x 32 colour images: per width two 3 x 3 convolutions with group norm and ReLU, pooled by 2; then dense.
 
     Group norm looks at one example at a time; batch norm would let examples, and through its statistics clients, mix.
     """
@@ -130,7 +138,9 @@ def small_cnn(widths: tuple[int, ...] = (32, 64, 128), groups: int = 8) -> Model
                 inputs = outputs
             height, width = height // 2, width // 2
         if height < 1 or width < 1:
-            raise DataError(f"small_cnn does not fit images of {example.shape[1]} x {example.shape[2]}; pass fewer widths")
+            raise DataError(
+                f"small_cnn does not fit images of {example.shape[1]} x {example.shape[2]}; pass fewer widths"
+            )
         return {"blocks": blocks, "dense": _dense_stack(key, (inputs, classes_or_refuse(classes, "small_cnn")))}
 
     def apply(theta: PyTree, x: Array) -> Array:

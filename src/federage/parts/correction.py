@@ -36,7 +36,7 @@ def proximal(mu: float | Array) -> Correction:
 
 
 def control_variates(lr: float | Array) -> Correction:
-    """SCAFFOLD's: g - c_i + c, with c_i what client i's gradient was on average when last heard, c their mean over all N.
+    """SCAFFOLD's: g - c_i + c, c_i being client i's mean gradient when it was last heard, and c their mean over all N.
 
         c_i' = c_i - c + (x - theta_K) / (K lr)        Option II
         c'   = c + (1/N) sum_{i in S} (c_i' - c_i)
@@ -44,8 +44,8 @@ def control_variates(lr: float | Array) -> Correction:
     A client that does not get through keeps its c_i. The sum is divided by N, not by the arrivals.
 
     Args:
-      lr: the step size of the local step, so that (x - theta_K) / (K lr) is a mean gradient. With a local step other than
-        SGD it scales the memory to the step actually taken; pass the step size at which that one moves by lr * g.
+      lr: the step size of the local step, so that (x - theta_K) / (K lr) is a mean gradient. With a local step other
+        than SGD it scales the memory to the step actually taken; pass the step size at which that one moves by lr * g.
 
     References:
       Karimireddy et al., arXiv:1910.06378, Algorithm 1, lines 10-13 and 17.
@@ -58,10 +58,10 @@ def control_variates(lr: float | Array) -> Correction:
     def direct(gradient: Vars, v: Vars, shift: PyTree) -> tuple[Vars, PyTree]:
         return gradient._replace(theta=jax.tree.map(jnp.add, gradient.theta, shift)), shift
 
-    def finish(
-        broadcast: Vars, v: Vars, shift: PyTree, c: PyTree, c_i: PyTree, steps: Array
-    ) -> tuple[PyTree, PyTree]:
-        kept = jax.tree.map(lambda x, theta, c, c_i: c_i - c + (x - theta) / (steps * lr), broadcast.theta, v.theta, c, c_i)
+    def finish(broadcast: Vars, v: Vars, shift: PyTree, c: PyTree, c_i: PyTree, steps: Array) -> tuple[PyTree, PyTree]:
+        kept = jax.tree.map(
+            lambda x, theta, c, c_i: c_i - c + (x - theta) / (steps * lr), broadcast.theta, v.theta, c, c_i
+        )
         return kept, jax.tree.map(jnp.subtract, kept, c_i)
 
     return Correction(
