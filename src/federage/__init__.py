@@ -3,7 +3,6 @@
 from federage import algorithms, data, models, participation, parts
 from federage.algorithms import FedAvg, FedeRage, FedeRageCV, FedProx, Scaffold
 from federage.core.algorithm import Algorithm, Method
-from federage.core.devices import use_cores
 from federage.core.model import Model
 from federage.core.problem import Problem
 from federage.core.result import Result
@@ -42,5 +41,4 @@ __all__ = [
     "run",
     "stream",
     "sweep",
-    "use_cores",
 ]

@@ -1,4 +1,4 @@
-"""Devices: one mesh axis, over which runs are split."""
+"""Where runs are played: batched on an accelerator, split over several, side by side in threads on a CPU."""
 
 from __future__ import annotations
 
@@ -9,51 +9,38 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
 
-from federage.errors import FederageError
-
 AXIS = "devices"
 
 
-def use_cores(count: int | None = None) -> int:
-    """Let JAX see each CPU core as a device, so that several runs are worked on side by side.
-
-    Small matrix products gain little from several threads each, and runs are independent: splitting them is worth more
-    (`benchmarks/README.md`). Call it before anything touches JAX; it changes nothing on a GPU, nor for a single run.
-
-    Args:
-      count: how many cores; all this process may use, if None.
-
-    Returns:
-      The number of devices JAX will show.
-    """
-    cores = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count or os.cpu_count() or 1
-    try:
-        jax.config.update("jax_num_cpu_devices", cores)
-    except RuntimeError as error:
-        raise FederageError("JAX has already started; call use_cores() before anything else that uses JAX") from error
-    return cores
-
-
-def mesh() -> Mesh | None:
-    """The local devices in a row; None if there is only one."""
-    devices = jax.local_devices()
+def mesh(runs: int) -> Mesh | None:
+    """The local devices in a row, at most one a run, over which runs are split; None if that is only one."""
+    devices = jax.local_devices()[:runs]
     return Mesh(devices, (AXIS,)) if len(devices) > 1 else None
 
 
-@functools.cache
-def compiler_options(split: bool) -> dict[str, str | bool]:
-    """What the engine's programs ask of XLA on a CPU.
+def threads() -> int:
+    """How many programs to play side by side.
 
-    XLA's YNN fusions make the small batched products of federated rounds slower than its plain ones, and threads inside
-    an operation get in the way of threads over devices (both measured: `benchmarks/README.md`).
+    On a CPU one for each core this process may use: the products of one small model gain next to nothing from several
+    threads, and runs have nothing to do with each other. (Devices made of cores share one pool of threads and get in
+    each other's way: `benchmarks/README.md`.) An accelerator plays one program, of all runs.
+    """
+    if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def compiler_options() -> dict[str, str | bool]:
+    """What the engine's programs ask of XLA: on a CPU, to leave out its YNN fusions.
+
+    They make the small batched products of federated rounds slower than its plain ones (`benchmarks/README.md`).
     """
     if jax.default_backend() != "cpu":
         return {}
     options: dict[str, str | bool] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-    if split:
-        options["xla_cpu_multi_thread_eigen"] = False
     try:
         jax.jit(lambda x: x + 1, compiler_options=options)(jnp.zeros(()))
-    except Exception:  # an XLA without these flags (their names are not part of any promise) does without them
+    except Exception:  # an XLA without this option (its name is not part of any promise) does without it
         return {}
     return options

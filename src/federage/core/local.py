@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Int
 
-from federage.core import batches
 from federage.core.algorithm import Algorithm, Batch, Report, Step
+from federage.core.foresight import batch_rows, client_rows
 from federage.core.problem import Problem
 from federage.core.randomness import at
 from federage.core.types import PyTree, Vars
@@ -34,7 +34,8 @@ def local_update(
     client_memory: PyTree,
     client: Int[Array, ""],
     key: Array,
-    longest: Int[Array, ""] | int,
+    rows: Int[Array, "steps batch"] | None = None,
+    longest: Int[Array, ""] | int = 0,
 ) -> tuple[Report, PyTree]:
     """Train one client from the broadcast.
 
@@ -46,7 +47,8 @@ def local_update(
       client_memory: the correction's memory at this client.
       client: its id.
       key: the mini-batches' key at (seed, round).
-      longest: the most local steps any client of this cohort takes.
+      rows: the training rows of its mini-batches, where they were foreseen; else they are drawn from `key`.
+      longest: where clients differ in their number of local steps, the most that any of this cohort takes.
 
     Returns:
       The report, and the client's new memory.
@@ -67,7 +69,8 @@ def local_update(
     start = (broadcast, local.init(broadcast), correction.start(broadcast, server, client_memory))
     if problem.steps_each is None:
         steps = jnp.asarray(problem.local_steps)
-        (v, _, scratch), told = _fixed_number(problem, step, start, client, key, problem.local_steps)
+        rows = client_rows(problem, client, key) if rows is None else rows
+        (v, _, scratch), told = _fixed_number(problem, step, start, rows)
     else:
         steps = problem.steps_each[client]
         (v, _, scratch), told = _own_number(problem, step, start, client, key, steps, longest)
@@ -76,9 +79,8 @@ def local_update(
     return Report(delta, message, steps, told), client_memory
 
 
-def _fixed_number(problem: Problem, step: Any, start: Any, client: Array, key: Array, steps: int) -> tuple[Any, Step]:
+def _fixed_number(problem: Problem, step: Any, start: Any, rows: Array) -> tuple[Any, Step]:
     """All clients take the same number of steps: a scan, over the batches themselves where they fit."""
-    rows = jax.vmap(lambda k: _rows(problem, client, at(key, k)))(jnp.arange(steps))
     if problem.bytes_per_example * rows.size <= _GATHERED_AT_ONCE:
         end, told = jax.lax.scan(lambda c, xy: step(c, problem.inputs(xy)), start, problem.gather(rows))
     else:
@@ -93,15 +95,10 @@ def _own_number(
 
     def once(k: Array, carry: Any) -> Any:
         old, total = carry
-        new, told = step(old, problem.inputs(problem.gather(_rows(problem, client, at(key, k)))))
+        new, told = step(old, problem.inputs(problem.gather(batch_rows(problem, client, at(key, k)))))
         busy = k < steps
         keep = jax.tree.map(lambda a, b: jnp.where(busy, a, b), new, old)
         return keep, jax.tree.map(lambda t, s: s + jnp.where(busy, t, 0), told, total)
 
     end, total = jax.lax.fori_loop(0, longest, once, (start, Step(jnp.zeros(()), jnp.zeros(()))))
     return end, jax.tree.map(lambda t: t / steps, total)
-
-
-def _rows(problem: Problem, client: Array, key: Array) -> Int[Array, " batch"]:
-    train = problem.clients.train
-    return train.offsets[client] + batches.draw(key, train.lengths[client], problem.batch)

@@ -1,6 +1,6 @@
 """One round, played: admit, work, merge, learn.
 
-    S            ~ law                                       admit
+    S            ~ law                                       admit (`foresight`)
     reports_i    = local_update(broadcast), i in S           work: only the arrivals are trained
     update       = combine(sum_{i in S} encode(report_i))    merge
     v           <- v + server(-update)                       learn: the pseudo-gradient is -update
@@ -19,11 +19,12 @@ import optax
 from jaxtyping import Array, Int
 
 from federage.core.algorithm import Algorithm, Facts, Known, Report, Step
+from federage.core.foresight import Foreseen, seats
 from federage.core.local import local_update
 from federage.core.problem import Problem
 from federage.core.randomness import Purpose, at, stream
 from federage.core.state import Memory, State
-from federage.core.types import Cohort, PyTree
+from federage.core.types import PyTree
 
 
 class Work(NamedTuple):
@@ -39,17 +40,17 @@ def play(
     facts: Facts,
     seed: Array,
     state: State,
+    draws: Foreseen,
     decay: float | None = None,
 ) -> tuple[State, Work]:
-    """Play one round; `decay` is that of the exponential average of checkpoints, if there is one."""
-    law, cohort = problem.law.draw(state.law, at(stream(seed, Purpose.ARRIVALS), state.round), state.round)
+    """Play one round with these draws; `decay` is that of the exponential average of checkpoints, if there is one."""
     batches = at(stream(seed, Purpose.BATCHES), state.round)
-    total, message, work, correction, aggregation = _work_off(algorithm, problem, facts, state, cohort, batches)
+    total, message, work, correction, aggregation = _work_off(algorithm, problem, facts, state, draws, batches)
 
     update, aggregation_server = algorithm.aggregation.combine(total, aggregation.server)
     correction_server = algorithm.correction.absorb(correction.server, message, len(problem.clients))
     descent, server = algorithm.server.update(jax.tree.map(jnp.negative, update), state.server, state.vars)
-    checkpoint = optax.apply_updates(state.vars, descent)
+    checkpoint: Any = optax.apply_updates(state.vars, descent)
 
     played = state.round + 1
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(checkpoint)]))
@@ -63,32 +64,30 @@ def play(
         server=server,
         correction=correction._replace(server=correction_server),
         aggregation=aggregation._replace(server=aggregation_server),
-        law=law,
-        heard=state.heard.at[cohort.ids].add(1, mode="drop"),
+        law=state.law,
+        heard=state.heard.at[draws.cohort.ids].add(1, mode="drop"),
         broke=jnp.where((state.broke < 0) & ~finite, played, state.broke),
     )
     return next_state, work
 
 
 def _work_off(
-    algorithm: Algorithm, problem: Problem, facts: Facts, state: State, cohort: Cohort, batches: Array
+    algorithm: Algorithm, problem: Problem, facts: Facts, state: State, draws: Foreseen, batches: Array
 ) -> tuple[PyTree, PyTree, Work, Memory, Memory]:
     """Train the arrivals in chunks of a fixed width, as many as came: the cost grows with who came, not with N."""
-    capacity, width = cohort.ids.shape[0], problem.arrivals_at_once
-    chunks = -(-capacity // width)
-    nobody = len(problem.clients)
-    ids = jnp.concatenate([cohort.ids, jnp.full(chunks * width - capacity, nobody, cohort.ids.dtype)])
+    width, nobody = problem.arrivals_at_once, len(problem.clients)
+    ids = seats(problem, draws.cohort.ids)
 
     def chunk(mine: Array, correction: PyTree, aggregation: PyTree) -> tuple[Any, PyTree, PyTree]:
         present = mine < nobody
-        reports, kept = _train(algorithm, problem, state, mine, correction, batches)
+        reports, kept = _train(algorithm, problem, state, mine, correction, batches, draws.rows)
         summands, noted = _encode(algorithm, reports, _entries(aggregation, mine), nobody, _entries(facts, mine))
         parts = (summands, reports.message, Work(jnp.ones(width), reports.mean))
         sums = jax.tree.map(lambda a: _sum_present(present, a), parts)
         return sums, _write(correction, mine, kept), _write(aggregation, mine, noted)
 
     tables = (state.correction.clients, state.aggregation.clients)
-    if chunks == 1:
+    if ids.shape[0] == width:
         (total, message, work), *tables = chunk(ids, *tables)
     else:
         zeros = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(chunk, ids[:width], *tables)[0])
@@ -98,22 +97,23 @@ def _work_off(
             more, *tables = chunk(jax.lax.dynamic_slice(ids, (k * width,), (width,)), *tables)
             return jax.tree.map(jnp.add, sums, more), *tables
 
-        came = (cohort.count + width - 1) // width
+        came = (draws.cohort.count + width - 1) // width
         (total, message, work), *tables = jax.lax.fori_loop(0, came, once, (zeros, *tables))
     return total, message, work, Memory(state.correction.server, tables[0]), Memory(state.aggregation.server, tables[1])
 
 
 def _train(
-    algorithm: Algorithm, problem: Problem, state: State, ids: Array, table: PyTree, batches: Array
+    algorithm: Algorithm, problem: Problem, state: State, ids: Array, table: PyTree, batches: Array, rows: Array | None
 ) -> tuple[Report, PyTree]:
     """The reports of some arrivals, and their memories afterwards."""
 
-    def one(client: Int[Array, ""], entry: PyTree) -> tuple[Report, PyTree]:
-        return local_update(algorithm, problem, state.vars, state.correction.server, entry, client, batches, longest)
+    def one(client: Int[Array, ""], entry: PyTree, rows: Array | None) -> tuple[Report, PyTree]:
+        server = state.correction.server
+        return local_update(algorithm, problem, state.vars, server, entry, client, batches, rows, longest)
 
     steps = problem.steps_each
     longest = 0 if steps is None else jnp.max(jnp.where(ids < len(problem.clients), steps[ids], 0))
-    return jax.vmap(one)(ids, _entries(table, ids))
+    return jax.vmap(one)(ids, _entries(table, ids), rows)
 
 
 def _encode(

@@ -13,6 +13,8 @@ are consecutive columns, of which the maximum is taken.
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -20,40 +22,66 @@ from jaxtyping import Array, Float
 Image = Float[Array, "batch height width channels"]
 Kernel = Float[Array, "rows columns inputs outputs"]
 
+_WIDE = 64  # columns of a product: below, Eigen and cuBLAS are far from the speed of arithmetic
+
 
 def convolve(x: Image, kernel: Kernel, padding: int = 0) -> Image:
     """Cross-correlation with stride 1 (tiles of one output: im2col)."""
-    outputs = _tiles(_pad(x, padding), kernel, tile=1)
-    return outputs[:, :, :, 0]
+    return convolve_and_pool(x, kernel, padding, pool=1)
 
 
 def convolve_and_pool(x: Image, kernel: Kernel, padding: int = 0, pool: int = 2) -> Image:
     """Cross-correlation with stride 1, then the maximum over pool x pool windows; an incomplete window is cut off."""
-    return jnp.max(_tiles(_pad(x, padding), kernel, tile=pool), axis=3)
-
-
-def _tiles(x: Image, kernel: Kernel, tile: int) -> Float[Array, "batch rows columns tile outputs"]:
     size, channels = kernel.shape[0], kernel.shape[3]
-    patches = _patches(x, size + tile - 1, tile, size)
-    batch, rows, columns, _ = patches.shape
-    product = patches.reshape(batch * rows * columns, -1) @ _banded(kernel, tile)
-    return product.reshape(batch, rows, columns, tile * tile, channels)
+    rows, columns = (pool_output(side, size, padding, pool) for side in x.shape[1:3])
+    windows = _windows(pool, channels)
+    tile = pool * windows
+    reach = -(-(size + tile - 1) // tile)  # in cells
+    down, across = -(-rows // windows), -(-columns // windows)  # tiles
+
+    patches = _patches(_cells(_pad(x, padding), tile, down + reach - 1, across + reach - 1), reach)
+    product = patches.reshape(-1, patches.shape[3]) @ _banded(kernel, pool, windows, reach)
+    best = jnp.max(product.reshape(-1, down, across, pool * pool, windows, windows, channels), axis=3)
+    side_by_side = best.transpose(0, 1, 3, 2, 4, 5).reshape(-1, down * windows, across * windows, channels)
+    return side_by_side[:, :rows, :columns]
 
 
-def _banded(kernel: Kernel, tile: int) -> Float[Array, "inputs outputs"]:
-    """The kernel at each of the tile's places, as the columns of one matrix."""
-    shifts = [(i, j) for i in range(tile) for j in range(tile)]
-    placed = [jnp.pad(kernel, ((i, tile - 1 - i), (j, tile - 1 - j), (0, 0), (0, 0))) for i, j in shifts]
-    return jnp.stack(placed, axis=3).reshape(-1, tile * tile * kernel.shape[3])
+def _windows(pool: int, channels: int) -> int:
+    """How many pooling windows a tile is wide: so many that the product is, which is when it is fast."""
+    if pool == 1:
+        return 1
+    return next(m for m in itertools.count(1) if (pool * m) ** 2 * channels >= _WIDE)
 
 
-def _patches(x: Image, reach: int, tile: int, size: int) -> Float[Array, "batch rows columns patch"]:
-    """The inputs of every tile: first the rows it reaches, then the columns, so that most copying is of long runs."""
+def _cells(x: Image, tile: int, rows: int, columns: int) -> Image:
+    """The image in cells of tile x tile pixels, each cell's pixels one after the other."""
     batch, height, width, channels = x.shape
-    rows, columns = (height - size + 1) // tile, (width - size + 1) // tile
-    by_row = jnp.stack([x[:, i : i + tile * (rows - 1) + 1 : tile] for i in range(reach)], axis=2)
-    both = jnp.stack([by_row[:, :, :, j : j + tile * (columns - 1) + 1 : tile] for j in range(reach)], axis=4)
-    return both.transpose(0, 1, 3, 2, 4, 5).reshape(batch, rows, columns, reach * reach * channels)
+    missing = ((0, 0), (0, max(0, rows * tile - height)), (0, max(0, columns * tile - width)), (0, 0))
+    x = jnp.pad(x, missing)[:, : rows * tile, : columns * tile]
+    cells = x.reshape(batch, rows, tile, columns, tile, channels).transpose(0, 1, 3, 2, 4, 5)
+    return cells.reshape(batch, rows, columns, tile * tile * channels)
+
+
+def _patches(cells: Image, reach: int) -> Float[Array, "batch rows columns patch"]:
+    """The reach x reach cells that each tile sees: columns first, then rows, so that all copying is of long runs."""
+    rows, columns = cells.shape[1] - reach + 1, cells.shape[2] - reach + 1
+    by_column = jnp.concatenate([cells[:, :, j : j + columns] for j in range(reach)], axis=3)
+    return jnp.concatenate([by_column[:, i : i + rows] for i in range(reach)], axis=3)
+
+
+def _banded(kernel: Kernel, pool: int, windows: int, reach: int) -> Float[Array, "inputs outputs"]:
+    """The kernel at each of the tile's places, as the columns of one matrix, its rows in the order of a patch.
+
+    Columns are in the order (place in the window, window, output): a window's maximum is over the first of these.
+    """
+    size, _, inputs, outputs = kernel.shape
+    tile = pool * windows
+    spare = reach * tile - size
+    in_window, of_window = (list(itertools.product(range(n), repeat=2)) for n in (pool, windows))
+    shifts = [(p * pool + i, q * pool + j) for i, j in in_window for p, q in of_window]
+    placed = [jnp.pad(kernel, ((i, spare - i), (j, spare - j), (0, 0), (0, 0))) for i, j in shifts]
+    stacked = jnp.stack(placed, axis=3).reshape(reach, tile, reach, tile, inputs, tile * tile * outputs)
+    return stacked.transpose(0, 2, 1, 3, 4, 5).reshape(-1, tile * tile * outputs)
 
 
 def _pad(x: Image, padding: int) -> Image:
