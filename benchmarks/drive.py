@@ -154,18 +154,28 @@ def busy_elsewhere(seconds: float = 1.0) -> float:
         return 0.0
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--passes", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4)
-    args = parser.parse_args()
+def warn() -> None:
+    """Say on stderr what a reader of the numbers must know: rivals that are not there, and cores that are busy."""
     for name in sorted(RIVALS):
         if not (HERE / f".venv-{name}" / ".ready").exists():
             print(f"{name}: not installed, left out (setup_rivals.py installs it)", file=sys.stderr)
     if (busy := busy_elsewhere()) > 0.2:
         print(f"{busy:.1f} cores are busy with something else: do not trust these numbers", file=sys.stderr)
+
+
+def cores() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    parser.add_argument("--threads", type=int, default=cores())
+    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4)
+    args = parser.parse_args()
+    warn()
     print(f"{'':8} {'':24} {'rounds/s':>9} {'low':>8} {'high':>8} {'MB':>6} {'start s':>8}")
     for workload in args.workloads:
         workers, copies = rivals(workload, args.threads)

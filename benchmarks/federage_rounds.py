@@ -19,10 +19,7 @@ def build(args: argparse.Namespace) -> Contestant:
     import jax.numpy as jnp
 
     import federage as fr
-    from federage.core.run import Cast, Plan, begin, go_on
 
-    if args.threads > 1:
-        fr.use_cores(args.threads)
     images, labels = load()
     inputs = fr.data.Affine(1 / 255, 0.0)
     clients = fr.partition.from_lists(
@@ -36,20 +33,20 @@ def build(args: argparse.Namespace) -> Contestant:
     model = model._replace(init=lambda key, example, classes: jax.tree.map(jnp.asarray, start))
     law = fr.participation.uniform(CLIENTS, ARRIVALS)
     problem = fr.Problem(model, clients, law, local_steps=STEPS, batch=BATCH)
-    cast = Cast.of(problem, [fr.FedAvg(lr=LR)], args.seeds)
-    leg = Plan(LEG[args.workload], LEG[args.workload])
-    state = cast.perform(begin, leg)
+    leg = LEG[args.workload]
+    now: fr.Progress | None = None
 
     def play(rounds: int) -> int:
-        nonlocal state
-        legs = max(1, round(rounds / leg.rounds / args.seeds))
-        for _ in range(legs):
-            state, _ = cast.perform(go_on, leg, state)
-        jax.block_until_ready(state)
-        return legs * leg.rounds * args.seeds
+        nonlocal now
+        legs = max(1, round(rounds / leg / args.seeds))
+        done = now.round if now else 0
+        cut = {"rounds": done + legs * leg, "every": leg, "seeds": args.seeds}
+        for progress in fr.stream(problem, fr.FedAvg(lr=LR), start=now, **cut):
+            now = progress._replace(looks=None)  # all that was ever seen is not part of the workload
+        return legs * leg * args.seeds
 
     def weights() -> list:
-        return _theirs(args.workload, jax.tree.map(lambda a: jax.device_get(a[0]), state.vars.theta))
+        return _theirs(args.workload, jax.tree.map(lambda a: a[0], now.state.vars.theta))
 
     return Contestant(play, weights)
 
