@@ -59,20 +59,28 @@ class Leg(NamedTuple):
 def look(problem: Problem, v: Vars) -> Look:
     """Measure a checkpoint."""
     split = problem.looked_at
+    if split.x.shape[0] == 0:
+        return _nothing_seen(len(problem.clients), v)
     score, loss = _evaluate(problem, v.theta)
     ends = split.offsets + split.lengths
     by_client = _segment_means(score, split.offsets, ends)
     rare = problem.clients.rare
     weight = jnp.where(rare, split.lengths, 0)
     return Look(
-        accuracy=_mean(score),
-        loss=_mean(loss),
+        accuracy=jnp.mean(score),
+        loss=jnp.mean(loss),
         by_client=by_client,
         worst=jnp.nanmin(by_client),
         worst_tenth=_mean_of_least_tenth(by_client),
         rare=jnp.sum(jnp.where(weight > 0, by_client * weight, 0)) / jnp.sum(weight),
         dual=v.dual,
     )
+
+
+def _nothing_seen(clients: int, v: Vars) -> Look:
+    """The look at a split without examples: what cannot be known must not cost a sort of a million clients either."""
+    unknown = jnp.asarray(jnp.nan)
+    return Look(unknown, unknown, jnp.full(clients, jnp.nan), unknown, unknown, unknown, v.dual)
 
 
 def leg(state_round: Array, works: Work, v: Vars) -> Leg:
@@ -101,16 +109,10 @@ def _evaluate(problem: Problem, theta: PyTree) -> tuple[Array, Array]:
         outputs = problem.model.apply(theta, batch[0])
         return problem.model.score(outputs, batch[1]), problem.model.loss(outputs, batch[1])
 
-    if rows == 0:
-        return jnp.zeros(0), jnp.zeros(0)
     # The last piece would overrun the end: it starts earlier and repeats examples, each of which is written once.
     starts = jnp.minimum(jnp.arange(pieces) * size, rows - size)
     places = starts[:, None] + jnp.arange(size)
     return jax.tree.map(lambda a: jnp.zeros(rows).at[places].set(a), jax.lax.map(piece, starts))
-
-
-def _mean(values: Array) -> Array:
-    return jnp.sum(values) / values.shape[0] if values.shape[0] else jnp.asarray(jnp.nan)
 
 
 def _segment_means(values: Array, starts: Array, ends: Array) -> Array:

@@ -78,7 +78,7 @@ def compiled(program: Program, problem: Problem, facts: Facts, runs: Runs, state
     if mesh is not None:
         return _jitted(program, mesh)  # where the arguments lie is part of what is compiled, which JAX does best itself
     leaves, structure = jax.tree.flatten((appearance((problem, facts, runs)), states))
-    context = (jax.config.jax_default_matmul_precision, jax.config.jax_enable_x64, jax.default_backend())
+    context = (jax.config.read("jax_enable_x64"), jax.default_backend())
     return _executable(program, structure, tuple(leaves), context)
 
 
@@ -98,9 +98,14 @@ def _executable(program: Program, structure: Any, leaves: tuple[Any, ...], conte
 def _jitted(program: Program, mesh: Mesh | None) -> Any:
     def batched(problem: Problem, facts: Facts, runs: Runs, states: State | None) -> Any:
         def one(runs: Runs, state: Any) -> Any:
-            return program(problem, facts, runs.methods.parts(), runs.seeds, state)
+            with jax.default_matmul_precision(problem.precision):
+                return program(problem, facts, runs.methods.parts(), runs.seeds, state)
 
-        return jax.vmap(one)(runs, states)
+        if runs.seeds.shape[0] > 1:
+            return jax.vmap(one)(runs, states)
+        # One run needs no batch axis, which would keep XLA from folding the transposes of gradients into products.
+        alone = jax.tree.map(lambda a: a[0], (runs, states))
+        return jax.tree.map(lambda a: a[None], one(*alone))
 
     if mesh is not None:
         each, every = PartitionSpec(devices.AXIS), PartitionSpec()

@@ -18,7 +18,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ _OPEN = "0" * 64  # stands in the seal's place while it is computed
 
 
 @contextlib.contextmanager
-def held(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def held(folder: str | os.PathLike[str]) -> Generator[Path]:
     """Make the folder if need be, and keep other programs from writing to it meanwhile.
 
     What a killed program left half written is cleared away. The lock dies with its program, so it is never stale.

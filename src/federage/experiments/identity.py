@@ -58,6 +58,7 @@ def describe(
         "problem.steps_each": problem.steps_each,
         "problem.batch": problem.batch,
         "problem.look_at": problem.look_at,
+        "problem.precision": problem.precision,
     }
     return {name: plain for part, value in parts.items() for name, plain in _walk(part, value, ())}
 

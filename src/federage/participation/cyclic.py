@@ -41,7 +41,7 @@ class Cyclic:
         if not phases:
             raise RecordError("laws takes at least one law, but none came; pass one a phase")
         for number, law in enumerate(phases):
-            if not isinstance(law, Law):
+            if not isinstance(law, Law):  # pyright: ignore[reportUnnecessaryIsInstance] - people pass anything
                 raise RecordError(f"laws takes participation laws, but laws[{number}]={law!r} came; build one first")
             if law.clients != phases[0].clients:
                 raise RecordError(
@@ -89,7 +89,7 @@ class Cyclic:
         phase = jnp.searchsorted(jnp.asarray(ends, jnp.int32), within, side="right")
 
         def turn(number: int):
-            def play(state):
+            def play(state: PyTree) -> tuple[PyTree, Cohort]:
                 law, length = self.laws[number], self.rounds_each[number]
                 own_round = cycle * length + within - (int(ends[number]) - length)
                 own_state, cohort = law.draw(state[number], key, own_round)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from federage.core.randomness import at
-from federage.core.types import Marginals
+from federage.core.types import Marginals, PyTree
 from federage.participation.law import Law
 
 RUNS = 64
@@ -26,7 +26,7 @@ def run(law: Law, key: Array, rounds: int) -> tuple[Float[Array, " clients"], Fl
     first = jax.random.randint(at(key, 0), (), 0, HORIZON)
     key_init, key_rounds = at(key, 1), at(key, 2)
 
-    def play(carry, round):
+    def play(carry: tuple[PyTree, Array, Array], round: Array) -> tuple[tuple[PyTree, Array, Array], None]:
         state, counts, shares = carry
         state, cohort = law.draw(state, at(key_rounds, round), round)
         counts = counts.at[cohort.ids].add(1.0, mode="drop")

@@ -77,7 +77,7 @@ class Prescribed:
     def _owner(self, high: UInt32[Array, " points"], low: UInt32[Array, ""]) -> Int[Array, " points"]:
         """Per point, the first interval that ends beyond it: bisection, all points at once."""
 
-        def halve(_, bounds):
+        def halve(_: Array, bounds: tuple[Array, Array]) -> tuple[Array, Array]:
             least, most = bounds
             middle = (least + most) // 2
             beyond = (self.high[middle] > high) | ((self.high[middle] == high) & (self.low[middle] > low))
