@@ -37,9 +37,8 @@ def main() -> None:
     print(
         f"{args.threads} threads; sgemm {gflops:.0f} GFLOP/s; {args.passes} passes of {args.seconds:g} s, interleaved"
     )
-    print(
-        f"{'':8} {'':20} {'rounds/s':>9} {'low':>8} {'high':>8} {'% bound':>8} {'MB':>6} {'start s':>8}  1 seed / 5 seeds"
-    )
+    head = f"{'rounds/s':>9} {'low':>8} {'high':>8} {'% bound':>8} {'MB':>6} {'start s':>8}"
+    print(f"{'':8} {'':20} {head}  ours / this, with 1 and 5 seeds")
     for workload in args.workloads:
         workers, copies = contestants(workload, args.threads)
         measured = drive.measure(workers, args.passes, args.seconds, copies)
