@@ -1,6 +1,6 @@
 """Train one model over many clients when you do not know who will answer."""
 
-from federage import algorithms, data, models, participation, parts
+from federage import algorithms, analysis, data, models, participation, parts
 from federage.algorithms import FedAvg, FedeRage, FedeRageCV, FedProx, Scaffold
 from federage.core.algorithm import Algorithm, Method
 from federage.core.model import Model
@@ -31,6 +31,7 @@ __all__ = [
     "Scaffold",
     "Vars",
     "algorithms",
+    "analysis",
     "compose",
     "data",
     "models",

@@ -7,7 +7,7 @@ import optax
 
 from federage.core.algorithm import Algorithm
 from federage.core.record import fraction, positive, record, tail_mass
-from federage.parts import Interval, compose, control_variates, mean_cvar, per_part, project
+from federage.parts import Interval, compose, control_variates, kappa, mean_cvar, per_part, project
 from federage.parts.step import Set
 
 
@@ -43,7 +43,7 @@ class FedeRage:
     @property
     def kappa(self) -> float:
         """The price of risk aversion, (1 - gamma) + gamma / alpha."""
-        return (1 - self.gamma) + self.gamma / self.alpha
+        return kappa(self.alpha, self.gamma)
 
     def parts(self) -> Algorithm:
         step = per_part(theta=optax.sgd(self.lr), dual=optax.sgd(self.beta_lr))

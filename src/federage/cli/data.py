@@ -17,6 +17,9 @@ Commands:
   get     Download a dataset
   check   Say whether datasets are on this machine, whole and unaltered
 
+Options:
+  -h, --help   Show this
+
 Datasets lie in a folder of your choice, else in that of the environment variable
 FEDERAGE_DATA, else in ~/.cache/federage.
 """

@@ -47,15 +47,15 @@ def run(arguments: Namespace) -> int:
 
     _writable(arguments.out)
     experiment = demo(arguments.rounds or ROUNDS, arguments.seeds or SEEDS)
-    terminal.note(
-        f"{len(experiment.methods)} methods, {experiment.rounds} rounds, {len(experiment.seeds)} seed(s) each"
-    )
+    seeds = f"{len(experiment.seeds)} seed{'s' if len(experiment.seeds) > 1 else ''}"
+    terminal.note(f"{len(experiment.methods)} methods, {experiment.rounds:,} rounds, {seeds} each")
     with Legs(list(experiment.methods)) as progress:
         outcome = play(experiment, progress)
+    path = report.write(outcome, arguments.out)  # before anything is printed: a reader of stdout may have gone
     terminal.table("", *summary.table(outcome), numbers=True)
     for line in summary.notes(outcome):
         terminal.note(line)
-    print(report.write(outcome, arguments.out))
+    print(path)
     return 0
 
 

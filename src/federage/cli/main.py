@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -41,12 +42,16 @@ Examples:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command. Never a traceback, unless FEDERAGE_TRACEBACK is set."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Greek letters shows a ? for them
     try:
         arguments = parser().parse_args(words)
-        return arguments.run(arguments)
+        status = arguments.run(arguments)
+        sys.stdout.flush()  # here, where a reader who has gone is noticed, and not when the program ends
+        return status
     except KeyboardInterrupt:
         return _say("interrupted", 130)
-    except BrokenPipeError:  # whoever read our output has stopped reading, as `federage list | head` does
+    except BrokenPipeError:  # whoever read stdout has stopped reading, as `federage list | head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SystemExit as end:

@@ -35,7 +35,7 @@ class _Bars:
         if self.bars:
             self.bars.stop()
 
-    def show(self, name: str, done: int, total: int | None, line: str, **fields: str) -> None:
+    def show(self, name: str, done: int, total: int | None, line: str, **fields: Any) -> None:
         """Move a bar, or write `line` when another quarter is done."""
         if self.bars:
             if name not in self.tasks:
@@ -65,14 +65,15 @@ class Legs(_Bars):
         done = tick.progress.round
         if legs.round.shape[1] == 1:
             self.first = (done, tick.seconds)
-        last = looks["last"]
-        words = [
-            f"round {done:>{len(str(tick.rounds))}}/{tick.rounds}",
-            f"accuracy {_percent(last.accuracy)}",
-            f"worst client {_percent(last.worst)}",
-            *([f"beta {np.mean(np.asarray(last.dual)[:, -1]):.3f}"] if np.size(last.dual) else []),
-            *self._pace(done, tick),
-        ]
+        last, finite = looks["last"], np.asarray(tick.progress.state.broke) < 0
+        lost = int(np.sum(~finite))
+        words = [f"round {done:>{len(str(tick.rounds))}}/{tick.rounds}"]
+        if finite.any():
+            words += [f"accuracy {_percent(last.accuracy, finite)}", f"worst client {_percent(last.worst, finite)}"]
+            words += [f"beta {np.mean(np.asarray(last.dual)[finite, -1]):.3f}"] if np.size(last.dual) else []
+        if lost:
+            words.append(f"{lost} of {len(finite)} runs not finite")
+        words += self._pace(done, tick)
         self.show(name, done, tick.rounds, f"{name}  {'  '.join(words)}", state="  ".join(words))
 
     def _pace(self, done: int, tick: Tick) -> list[str]:
@@ -95,6 +96,6 @@ class Transfers(_Bars):
         self.show(file, done, total, f"{file}  {done / 1e6:.1f} of {(total or done) / 1e6:.1f} MB")
 
 
-def _percent(values: Any) -> str:
-    """The mean over the seeds that are finite, at the last look."""
-    return f"{100 * np.nanmean(np.asarray(values)[:, -1]):5.1f} %"
+def _percent(values: Any, finite: np.ndarray) -> str:
+    """The mean over the runs that are finite, at the last look."""
+    return f"{100 * np.mean(np.asarray(values)[finite, -1]):5.1f} %"

@@ -41,7 +41,8 @@ def _framed(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], n
         shown.add_column(name, justify="right" if numbers and k else "left", no_wrap=numbers or k == 0, overflow="fold")
     for row in rows:
         shown.add_row(*map(Text, row), style="dim" if len(row) == 1 < len(columns) else None)
-    Console(file=sys.stdout, highlight=False).print(shown)
+    colours = "auto" if colourful(sys.stdout) else None
+    Console(file=sys.stdout, highlight=False, color_system=colours).print(shown)
 
 
 def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -48,7 +49,10 @@ def overview(outcome: Outcome) -> alt.TopLevelMixin:
 
 
 def clients(outcome: Outcome, checkpoint: str) -> alt.TopLevelMixin:
-    """Each client's accuracy (mean over seeds) against its weight p_i, one panel a method."""
+    """Each client's accuracy (mean over seeds) against its weight p_i, one panel a method.
+
+    A client with p = 0 has no place on the logarithmic axis.
+    """
     weights = np.asarray(outcome.weights.values)
     nudge = np.random.default_rng(0).uniform(-0.13, 0.13, len(weights))  # in decades: clients of equal weight apart
     rows = []
@@ -58,15 +62,15 @@ def clients(outcome: Outcome, checkpoint: str) -> alt.TopLevelMixin:
         accuracy = np.asarray(result.looks[checkpoint].by_client, np.float64)[result.finite, -1].mean(axis=0)
         for client, row in zip(outcome.clients, accuracy, strict=True):
             k = client["client"]
-            rows.append(
-                {
-                    "method": label,
-                    "p": float(weights[k] * 10 ** nudge[k]),
-                    "accuracy": _finite(row),
-                    "group": "rare" if client["rare"] else "common",
-                    "said": f"{label}, client {k}: p = {weights[k]:.4f}, accuracy {row:.3f}",
-                }
-            )
+            if weights[k] > 0:
+                rows.append(
+                    {
+                        "method": label,
+                        "p": float(weights[k] * 10 ** nudge[k]),
+                        "accuracy": _finite(row),
+                        "group": "rare" if client["rare"] else "common",
+                    }
+                )
     reach = [float(weights[weights > 0].min()) / 1.6, float(weights.max()) * 1.6]
     points = (
         alt.Chart()
@@ -80,13 +84,12 @@ def clients(outcome: Outcome, checkpoint: str) -> alt.TopLevelMixin:
             ),
             y=alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[0, 1])),
             color=_by_method(outcome, legend=False),
-            description="said:N",
         )
     )
     means = (
         alt.Chart()
         .transform_aggregate(p="median(p)", accuracy="mean(accuracy)", groupby=["method", "group"])
-        .mark_tick(thickness=2.5, size=30, color=palette.INK.stand_in)
+        .mark_tick(orient="horizontal", thickness=2.5, size=30, color=palette.INK.stand_in)
         .encode(x="p:Q", y="accuracy:Q")
     )
     names = [label for label in outcome.results if any(row["method"] == label for row in rows)]
@@ -110,7 +113,7 @@ def participation(outcome: Outcome) -> alt.TopLevelMixin:
     )
 
 
-def _profile(values: dict[str, np.ndarray], title: str, level: float) -> alt.LayerChart:
+def _profile(values: dict[str, np.ndarray], title: str, level: float) -> Any:
     rows = [
         {"client": k, "value": float(value), "kind": kind}
         for kind, column in values.items()
@@ -129,11 +132,11 @@ def _profile(values: dict[str, np.ndarray], title: str, level: float) -> alt.Lay
         )
     )
     even = alt.Chart(_data([{"level": level}])).mark_rule(strokeDash=[4, 4], color=palette.QUIET.stand_in)
-    return alt.layer(even.encode(y="level:Q"), points).properties(width=410, height=200)
+    return alt.layer(even.encode(y="level:Q"), points).properties(width=390, height=200)
 
 
-def draw(chart: alt.TopLevelMixin) -> str:
-    """A figure as SVG, its colours still stand-ins."""
+def draw(chart: alt.TopLevelMixin, title: str, description: str) -> str:
+    """A figure as SVG, its colours still stand-ins; it is one image, whose title and description can be read out."""
     ink, quiet, faint = (colour.stand_in for colour in (palette.INK, palette.QUIET, palette.FAINT))
     text = {
         "labelColor": quiet,
@@ -143,6 +146,7 @@ def draw(chart: alt.TopLevelMixin) -> str:
         "titleFontWeight": "normal",
     }
     config = {
+        "aria": False,
         "background": None,
         "font": FONT,
         "view": {"stroke": None},
@@ -151,7 +155,8 @@ def draw(chart: alt.TopLevelMixin) -> str:
         "legend": {**text, "labelColor": ink, "orient": "top", "labelFontSize": 12, "columnPadding": 18},
         "facet": {"spacing": 28},
     }
-    return vl_convert.vegalite_to_svg(chart.to_dict() | {"config": config})
+    head, rest = vl_convert.vegalite_to_svg(chart.to_dict() | {"config": config}).split(">", 1)
+    return f'{head} role="img"><title>{escape(title)}</title><desc>{escape(description)}</desc>{rest}'
 
 
 def _curve_rows(outcome: Outcome, panel: Panel) -> list[dict[str, Any]]:
@@ -173,7 +178,8 @@ def _curve_rows(outcome: Outcome, panel: Panel) -> list[dict[str, Any]]:
 def _by_method(outcome: Outcome, legend: bool = True) -> alt.Color:
     labels = list(outcome.results)
     scale = alt.Scale(domain=labels, range=palette.series(len(labels)))
-    return alt.Color("method:N", scale=scale, legend=alt.Legend(title=None) if legend else None)
+    shown = alt.Legend(title=None, symbolOpacity=1, symbolType="square", symbolStrokeWidth=0) if legend else None
+    return alt.Color("method:N", scale=scale, legend=shown)
 
 
 def _data(rows: list[dict[str, Any]]) -> alt.InlineData:

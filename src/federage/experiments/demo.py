@@ -45,9 +45,9 @@ def demo(rounds: int = ROUNDS, seeds: int = SEEDS) -> Experiment:
         local_steps=10,
         batch=16,
         notes=(
-            f"Step sizes (and FedProx's mu) were tuned on the clients' validation examples on {TUNED}: 32 configurations "
-            f"a method, 3 seeds that are not used here, {ROUNDS} rounds (scripts/tune_demo.py). Nobody looked at the "
-            "test examples.",
+            f"Step sizes (and FedProx's mu) were tuned on the clients' validation examples on {TUNED}: "
+            f"32 configurations a method, 3 seeds that are not used here, {ROUNDS:,} rounds (scripts/tune_demo.py). "
+            "Nobody looked at the test examples.",
             "FedAvg at κ·lr is not tuned: it is FedAvg at FedeRage's step size times κ = (1 - gamma) + gamma / alpha.",
             "FedeRage + CV is FedeRage with SCAFFOLD's control variates.",
         ),

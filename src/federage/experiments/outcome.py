@@ -32,7 +32,10 @@ class Tick(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Mean and standard deviation over the seeds that stayed finite, and how many those are."""
+    """Mean and standard deviation over the seeds that stayed finite, and how many those are.
+
+    The mean is NaN where there is none, or where the metric is not defined; so is the deviation of a single seed.
+    """
 
     mean: float
     std: float
@@ -77,11 +80,11 @@ class Outcome:
             return Score(np.nan, np.nan, 0)
         return Score(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else np.nan, len(values))
 
-    def best(self, checkpoint: str, metric: str) -> str | None:
-        """The method with the best mean, if any run stayed finite."""
+    def best(self, checkpoint: str, metric: str) -> list[str]:
+        """The method with the best mean, or several that share it; none if no run stayed finite."""
         means = {label: self.score(label, checkpoint, metric).mean for label in self.results}
-        known = {label: mean for label, mean in means.items() if not np.isnan(mean)}
-        return max(known, key=lambda label: known[label]) if known else None
+        most = max((mean for mean in means.values() if not np.isnan(mean)), default=np.nan)
+        return [label for label, mean in means.items() if mean == most]
 
 
 def play(experiment: Experiment, tell: Callable[[Tick], None] = lambda tick: None) -> Outcome:

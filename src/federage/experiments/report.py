@@ -14,6 +14,8 @@ from federage.core.types import Marginals
 from federage.experiments import charts, palette, summary
 from federage.experiments.outcome import METRICS, Outcome, Score
 
+BAND = "Line: mean over seeds; band: one standard deviation."
+
 
 def write(outcome: Outcome, folder: Path) -> Path:
     """Write the report into a folder, which is made if need be, and return the file's path."""
@@ -54,10 +56,11 @@ def html(outcome: Outcome) -> str:
 
 def picture(outcome: Outcome) -> str:
     """One figure for a page that shows the result at a glance, as an SVG that follows the reader's light or dark."""
-    svg = palette.themed(charts.draw(charts.overview(outcome)))
+    caption = f"Accuracy against rounds, of all clients, the rare ones and the worst one. {BAND}"
+    svg = palette.themed(charts.draw(charts.overview(outcome), outcome.experiment.title, caption))
     paper = '<rect width="100%" height="100%" fill="var(--paper)"/>'
-    head, rest = svg.split(">", 1)
-    return f"{head}><style>{palette.style('svg')}</style>{paper}{rest}\n"
+    head, rest = svg.split("</desc>", 1)
+    return f"{head}</desc><style>{palette.style('svg')}</style>{paper}{rest}\n"
 
 
 def _setting(outcome: Outcome) -> str:
@@ -86,9 +89,10 @@ def _answer(outcome: Outcome) -> str:
     said = []
     for metric, name in METRICS.items():
         best = outcome.best("last", metric)
-        if best is not None:
-            said.append(f"{name}: <strong>{escape(best)}</strong> ({_number(outcome.score(best, 'last', metric))})")
-    return f"Highest mean at the last checkpoint. {'; '.join(said)}." if said else "No run stayed finite."
+        if best:
+            names = ", ".join(f"<strong>{escape(label)}</strong>" for label in best)
+            said.append(f"{name}: {names} ({_number(outcome.score(best[0], 'last', metric))})")
+    return f"Highest mean accuracy in % at the last checkpoint: {'; '.join(said)}." if said else "No run stayed finite."
 
 
 def _scores(outcome: Outcome) -> str:
@@ -100,11 +104,11 @@ def _scores(outcome: Outcome) -> str:
         for label in outcome.results:
             mark = f'<span class="mark" style="background:{palette.themed(colours[label])}"></span>'
             cells = "".join(
-                f"<td{' class=best' if best[metric] == label else ''}>"
+                f"<td{' class=best' if label in best[metric] else ''}>"
                 f"{_number(outcome.score(label, checkpoint, metric))}</td>"
                 for metric in METRICS
             )
-            parts.append(f"<tr><td>{mark}{escape(label)}</td>{cells}</tr>")
+            parts.append(f'<tr><th scope="row">{mark}{escape(label)}</th>{cells}</tr>')
         parts.append("</tbody>")
     head = "".join(f'<th scope="col">{name}</th>' for name in METRICS.values())
     return (
@@ -116,7 +120,7 @@ def _scores(outcome: Outcome) -> str:
 
 
 def _number(score: Score) -> str:
-    if not score.seeds:
+    if np.isnan(score.mean):
         return "–"
     spread = "" if np.isnan(score.std) else f' <span class="std">± {100 * score.std:.1f}</span>'
     return f"{100 * score.mean:.1f}{spread}"
@@ -124,32 +128,37 @@ def _number(score: Score) -> str:
 
 def _figures(outcome: Outcome) -> Iterable[str]:
     has_rare = any(client["rare"] for client in outcome.clients)
-    band = "Line: mean over seeds; band: one standard deviation."
+    never = int(np.sum(np.asarray(outcome.weights.values) == 0))
+    unseen = f" Not shown: {never} that never get{'s' if never == 1 else ''} through." if never else ""
     yield "<h2>Accuracy against rounds</h2>"
     for metric, title, caption in (
-        ("accuracy", "accuracy", f"On all clients' test examples. {band}"),
-        ("rare", "accuracy, rare group", f"On the rare clients' alone. {band}"),
+        ("accuracy", "accuracy", f"On all clients' test examples. {BAND}"),
+        ("rare", "accuracy, rare group", f"On the rare clients' alone. {BAND}"),
     ):
         if metric != "rare" or has_rare:
             panels = [charts.Panel(name, metric, checkpoint) for checkpoint, name in outcome.checkpoints.items()]
-            yield _figure(charts.curves(outcome, panels, title), caption)
+            yield _figure(charts.curves(outcome, panels, title), f"{title} against rounds", caption)
     yield "<h2>Who is left behind?</h2>"
     yield _figure(
         charts.clients(outcome, "last"),
+        "accuracy of each client against its weight, by method",
         "Each point is a client: its own accuracy at the last checkpoint (mean over seeds) against its weight p, the "
         "share that plain averaging gives it (logarithmic; clients of equal weight are moved apart sideways). "
-        "Dash: the mean of a group.",
+        f"Dash: the mean of a group.{unseen}",
     )
     yield "<h2>Who got through?</h2>"
     yield _figure(
         charts.participation(outcome),
-        f"π: the probability that a client is in a round ({_how(outcome.inclusion)}), and how often it was. p: its "
-        f"weight in the average ({_how(outcome.weights)}). Dashed: what it would be if all were equally likely.",
+        "participation: π and p of each client",
+        f"π: the probability that a client is in a round ({_how(outcome.inclusion)}), and how often it was (one that "
+        f"never was has no circle). p: its weight in the average ({_how(outcome.weights)}). Dashed: what it "
+        "would be if all were equally likely.",
     )
 
 
-def _figure(chart: Any, caption: str) -> str:
-    return f"<figure>{palette.themed(charts.draw(chart))}<figcaption>{escape(caption)}</figcaption></figure>"
+def _figure(chart: Any, title: str, caption: str) -> str:
+    svg = palette.themed(charts.draw(chart, title, caption))
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def _how(marginals: Marginals) -> str:
@@ -162,7 +171,9 @@ def _settings(tables: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
 
 
 def _plain(table: Mapping[str, Any]) -> str:
-    rows = "".join(f"<tr><th scope=row>{escape(key)}</th><td>{escape(_value(v))}</td></tr>" for key, v in table.items())
+    rows = "".join(
+        f'<tr><th scope="row">{escape(key)}</th><td>{escape(_value(v))}</td></tr>' for key, v in table.items()
+    )
     return f'<table class="plain">{rows}</table>'
 
 

@@ -21,7 +21,7 @@ def table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
 
 def words(score: Score) -> str:
     """Mean and standard deviation in per cent."""
-    if not score.seeds:
+    if np.isnan(score.mean):
         return "-"
     return f"{100 * score.mean:.1f}" + ("" if np.isnan(score.std) else f" ± {100 * score.std:.1f}")
 
@@ -29,7 +29,8 @@ def words(score: Score) -> str:
 def notes(outcome: Outcome) -> Iterable[str]:
     """What a reader of the table must know."""
     seeds = len(outcome.experiment.seeds)
-    yield f"mean ± standard deviation over {seeds} seeds, after {outcome.experiment.rounds:,} rounds, on test examples"
+    over = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "one seed"
+    yield f"{over}, after {outcome.experiment.rounds:,} rounds, on test examples"
     yield from outcome.experiment.notes
     yield from lost(outcome)
 

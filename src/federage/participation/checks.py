@@ -11,39 +11,41 @@ import numpy as np
 from federage.errors import RecordError
 
 
-def vector(name: str, values: Any, clients: int | None = None) -> np.ndarray:
-    """One finite number a client, as float64; a scalar stands for everybody when `clients` is known."""
+def vector(name: str, values: Any, clients: int | None = None, of: str = "client") -> np.ndarray:
+    """One finite number a client, as float64; a scalar stands for everybody when `clients` is known.
+
+    `of` is what the numbers belong to where that is not a client.
+    """
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise RecordError(f"{name} takes one number a client, but {values!r} came; pass a list or an array") from None
+        raise RecordError(f"{name} takes one number a {of}, but {values!r} came; pass a list or an array") from None
     if array.ndim == 0:
         if clients is None:
-            raise RecordError(f"{name} takes one number a client, but the scalar {array} came; pass a list or clients=")
+            other = " or clients=" if of == "client" else ""
+            raise RecordError(f"{name} takes one number a {of}, but the scalar {array} came; pass a list{other}")
         array = np.full(whole("clients", clients), array)
     if array.ndim != 1:
-        raise RecordError(f"{name} takes one number a client, but shape {array.shape} came; pass a flat list")
+        raise RecordError(f"{name} takes one number a {of}, but shape {array.shape} came; pass a flat list")
     if array.size == 0:
-        raise RecordError(f"{name} takes one number a client, but it came empty; pass at least one client")
+        raise RecordError(f"{name} takes one number a {of}, but it came empty; pass at least one {of}")
     if clients is not None and array.size != clients:
-        raise RecordError(f"{name} takes one number for each of {clients} clients, but {array.size} came; match them")
+        raise RecordError(f"{name} takes one number for each of {clients} {of}s, but {array.size} came; match them")
     if not np.isfinite(array).all():
         at = int(np.argmin(np.isfinite(array)))
         raise RecordError(f"{name} takes finite numbers, but {name}[{at}]={array[at]} came; remove it")
     return array
 
 
-def masses(name: str, values: Any) -> np.ndarray:
+def masses(name: str, values: Any, clients: int | None = None, of: str = "client") -> np.ndarray:
     """Non-negative numbers that are not all zero, scaled to sum to 1."""
-    array = vector(name, values)
+    array = vector(name, values, clients, of)
     if (array < 0).any():
         at = int(np.argmax(array < 0))
-        raise RecordError(
-            f"{name} takes numbers >= 0, but {name}[{at}]={array[at]} came; use 0 for a client never drawn"
-        )
+        raise RecordError(f"{name} takes numbers >= 0, but {name}[{at}]={array[at]} came; use 0 for a {of} never drawn")
     if not array.any():
         raise RecordError(
-            f"{name} takes at least one number > 0, but all {array.size} are zero; give some client a chance"
+            f"{name} takes at least one number > 0, but all {array.size} are zero; give some {of} a chance"
         )
     array = array / array.max()  # so that the sum cannot overflow
     return array / array.sum()

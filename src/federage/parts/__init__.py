@@ -3,7 +3,7 @@
 from federage.parts.aggregation import uniform_mean
 from federage.parts.compose import compose
 from federage.parts.correction import chain_corrections, control_variates, no_correction, proximal
-from federage.parts.risk import mean, mean_cvar
+from federage.parts.risk import kappa, mean, mean_cvar
 from federage.parts.step import Ball, Box, Interval, per_part, project
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "chain_corrections",
     "compose",
     "control_variates",
+    "kappa",
     "mean",
     "mean_cvar",
     "no_correction",

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from federage.core.algorithm import Batch, Losses, Risk, Step
+from federage.core.record import fraction, tail_mass
 from federage.core.types import PyTree
+
+
+def kappa(alpha: Any, gamma: Any) -> Any:
+    r"""The price of risk aversion: the largest weight that a mini-batch can have under the mean-CVaR.
+
+    .. math::
+        \kappa = (1 - \gamma) + \frac{\gamma}{\alpha}
+
+    >>> kappa(alpha=0.25, gamma=0.5)
+    2.5
+
+    Args:
+      alpha: tail mass in (0, 1]; a number, or an array of them.
+      gamma: weight of the CVaR in [0, 1].
+
+    References:
+      FedeRage, Theorem 2.
+    """
+    tail_mass("alpha", alpha)
+    fraction("gamma", gamma)
+    return (1 - gamma) + gamma / alpha
 
 
 def mean() -> Risk:

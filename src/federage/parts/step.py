@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from federage.core.record import positive, record
+from federage.core.record import number, positive, record, require
 from federage.core.types import PyTree, Vars
 from federage.errors import RecordError
 
@@ -42,7 +42,9 @@ class Box:
     high: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.low, (int, float)) and isinstance(self.high, (int, float)) and not self.low <= self.high:
+        for name, end in (("low", self.low), ("high", self.high)):
+            require(name, end, lambda v: v == v, "a number")
+        if number(self.low) and number(self.high) and not self.low <= self.high:
             raise RecordError(f"Box(low={self.low}, high={self.high}) is empty; pass low <= high")
 
     def nearest(self, point: PyTree) -> PyTree:
