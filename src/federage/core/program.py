@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array
 
@@ -105,7 +106,7 @@ def _jitted(program: Program, mesh: Mesh | None) -> Any:
             return jax.vmap(one)(runs, states)
         # One run needs no batch axis, which would keep XLA from folding the transposes of gradients into products.
         alone = jax.tree.map(lambda a: a[0], (runs, states))
-        return jax.tree.map(lambda a: a[None], one(*alone))
+        return jax.tree.map(lambda a: jnp.expand_dims(a, 0), one(*alone))
 
     if mesh is not None:
         each, every = PartitionSpec(devices.AXIS), PartitionSpec()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -104,16 +104,21 @@ def _check_record(record: Method) -> None:
 def _check_knowledge(record: Method, problem: Problem) -> None:
     algorithm = record.parts()
     try:
-        _rehearse(algorithm, problem)
+        before, after = _rehearse(record, problem)
     except KnowledgeError as error:
         raise AssertionError(f"{_name(record)} reads what it does not declare: {error}") from error
     except Exception as error:
         raise AssertionError(f"{_name(record)} cannot play a round: {type(error).__name__}: {error}") from error
+    for name, old, new in _changed(before, after):
+        raise AssertionError(
+            f"{_name(record)} cannot play two rounds: {name} begins as {old} and becomes {new}; "
+            "start memories as what they will be, such as jnp.zeros(()) for a float32 number"
+        )
     for part in ("correction", "aggregation"):
         for known in getattr(algorithm, part).reads:
             poorer = getattr(algorithm, part)._replace(reads=getattr(algorithm, part).reads - {known})
             try:
-                _rehearse(algorithm._replace(**{part: poorer}), problem)
+                _rehearse(Composed(algorithm._replace(**{part: poorer})), problem)
             except KnowledgeError:
                 continue
             raise AssertionError(
@@ -121,19 +126,30 @@ def _check_knowledge(record: Method, problem: Problem) -> None:
             )
 
 
-def _rehearse(algorithm: Algorithm, problem: Problem) -> None:
-    """One round, abstractly: nothing is compiled."""
+def _rehearse(record: Method, problem: Problem) -> tuple[State, State]:
+    """One round, abstractly: nothing is compiled. The state's shapes and dtypes before and after."""
 
-    def both(seed: Array) -> State:
+    def both(record: Method, seed: Array) -> tuple[State, State]:
+        algorithm = record.parts()
         state = initial(algorithm, problem, seed, False)
-        return train_all_then_erase(algorithm, problem, _facts(algorithm, problem), seed, state)
+        return state, train_all_then_erase(algorithm, problem, _facts(algorithm, problem), seed, state)
 
-    jax.eval_shape(both, jax.ShapeDtypeStruct((), jnp.uint32))
+    return jax.eval_shape(both, record, jax.ShapeDtypeStruct((), jnp.uint32))
+
+
+def _changed(before: State, after: State) -> Iterator[tuple[str, str, str]]:
+    """What of a state is of another shape or dtype after a round: its name, what it was, what it is."""
+    ends = [dict(jax.tree_util.tree_leaves_with_path(_carried(state))) for state in (before, after)]
+    for path in ends[0] | ends[1]:
+        old, new = (f"{end[path].dtype}{list(end[path].shape)}" if path in end else "nothing" for end in ends)
+        if old != new:
+            yield jax.tree_util.keystr(path, simple=True, separator="."), old, new
 
 
 def _check_legs(method: Any, problem: Problem, traces: Callable[[], int], rounds: int, seed: int) -> Result:
     """Run = stream = a stream taken up again, to the bit, and no leg but the first compiles anything."""
-    two, cut = (seed, seed + 1), {"rounds": rounds, "every": rounds // 2}
+    two: tuple[int, int] = (seed, seed + 1)
+    cut: dict[str, Any] = {"rounds": rounds, "every": rounds // 2}
     played = run(problem, method, seeds=two, **cut)
     assert played.finite.all(), (
         f"{played.name} was no longer finite after {played.broke.max()} of {rounds} rounds of softmax regression; "
@@ -166,7 +182,7 @@ def _check_alone(method: Any, problem: Problem, played: Result, rounds: int, see
 
 def _check_sweep(method: Method, problem: Problem, played: Result, rounds: int, seed: int) -> None:
     """Two records of one seed against each of them on two seeds: the same program, so to the bit."""
-    cut = {"rounds": rounds, "every": rounds // 2}
+    cut: dict[str, Any] = {"rounds": rounds, "every": rounds // 2}
     other = jax.tree.map(lambda number: 0.9 * number, method)
     swept = sweep(problem, [method, other], seeds=[seed], **cut)
     for result, alone in zip(swept, (played, run(problem, other, seeds=(seed, seed + 1), **cut)), strict=True):
@@ -176,7 +192,7 @@ def _check_sweep(method: Method, problem: Problem, played: Result, rounds: int, 
 
 def _check_arrivals(record: Method, problem: Problem, rounds: int, seed: int, where: str) -> None:
     """Three ways: as the engine plays it, one arrival after another, and all clients trained, then erased."""
-    cut = {"rounds": rounds, "every": rounds // 2, "seeds": [seed]}
+    cut: dict[str, Any] = {"rounds": rounds, "every": rounds // 2, "seeds": [seed]}
     played, pieces = (run(p, record, **cut) for p in (problem, dataclasses.replace(problem, chunk=1)))
     assert played.finite.all(), f"{_name(record)} was not finite {where}; try a smaller step size"
     start = state = _begin(record, problem, seed)

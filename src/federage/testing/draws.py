@@ -15,7 +15,7 @@ from jaxtyping import Array, Int
 from federage.core import batches
 from federage.core.problem import Problem
 from federage.core.randomness import Purpose, at, stream
-from federage.core.types import Cohort
+from federage.core.types import Cohort, PyTree
 from federage.participation.law import Law
 
 
@@ -27,7 +27,7 @@ def arrivals(law: Law, seed: int, rounds: int) -> list[list[int]]:
 
 @partial(jax.jit, static_argnames="rounds")
 def _cohorts(law: Law, seed: Array | int, rounds: int) -> Cohort:
-    def once(state, t):
+    def once(state: PyTree, t: Array) -> tuple[PyTree, Cohort]:
         return law.draw(state, at(stream(seed, Purpose.ARRIVALS), t), t)
 
     return jax.lax.scan(once, law.init(stream(seed, Purpose.LAW)), jnp.arange(rounds))[1]

@@ -1,0 +1,155 @@
+"""The paper's algorithms again, step by step, in NumPy and float64: slow, small and independent of the library.
+
+The model is softmax regression; theta is one matrix, whose last column is the bias. As the paper has it, *every* client
+takes its local steps in every round, and those that do not get through are erased afterwards. The arrivals and the
+mini-batches are the run's own (`federage.testing.arrivals` and `rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from federage.core.problem import Problem
+from federage.testing import arrivals, rows
+
+Project = Callable[[Any], Any]
+
+
+def free(point):
+    return point
+
+
+def ball(radius: float) -> Project:
+    return lambda point: point * min(1.0, radius / max(np.sqrt((point**2).sum()), 1e-300))
+
+
+def box(low: float, high: float) -> Project:
+    return lambda point: np.minimum(np.maximum(point, low), high)
+
+
+class Moment(NamedTuple):
+    """What there is after a round; `tail` is the mean indicator over the arrivals' steps (a client's mean first).
+
+    `narrowest` is the least |f - beta| of the round: float32 would decide otherwise only below its rounding.
+    """
+
+    theta: np.ndarray
+    beta: float = 0.0
+    c: Any = None
+    c_i: Any = None
+    tail: float = 0.0
+    narrowest: float = np.inf
+
+
+class World:
+    """The examples and draws of one run."""
+
+    def __init__(self, problem: Problem, rounds: int, seed: int = 0):
+        x = np.asarray(problem.clients.inputs(problem.clients.train.x), np.float64)
+        self.x = np.concatenate([x, np.ones((len(x), 1))], axis=1)
+        self.y = np.asarray(problem.clients.train.y)
+        self.clients = len(problem.clients)
+        self.start = np.zeros((problem.clients.classes, self.x.shape[1]))
+        self.rounds = list(zip(arrivals(problem.law, seed, rounds), rows(problem, seed, rounds), strict=True))
+
+    def f(self, theta, batch) -> tuple[float, np.ndarray]:
+        """The mean loss of one mini-batch, -log softmax(theta x)[y], and its gradient."""
+        x, y = self.x[batch], self.y[batch]
+        z = x @ theta.T
+        z -= z.max(axis=1, keepdims=True)
+        share = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        hit = np.eye(len(theta))[y]
+        return -np.log((share * hit).sum(axis=1)).mean(), (share - hit).T @ x / len(batch)
+
+
+def fedavg(world: World, lr, C: Project = free) -> Iterator[Moment]:
+    """Algorithm 1."""
+    theta = world.start
+    for came, draws in world.rounds:
+        trained = []
+        for batches in draws:
+            own = theta
+            for batch in batches:
+                own = C(own - lr * world.f(own, batch)[1])
+            trained.append(own)
+        theta = np.mean([trained[i] for i in came], axis=0)
+        yield Moment(theta)
+
+
+def fedprox(world: World, lr, mu, C: Project = free) -> Iterator[Moment]:
+    """Li et al., eq. (2), by SGD: each client descends f_i + mu/2 |theta - x|^2."""
+    x = world.start
+    for came, draws in world.rounds:
+        trained = []
+        for batches in draws:
+            own = x
+            for batch in batches:
+                own = C(own - lr * (world.f(own, batch)[1] + mu * (own - x)))
+            trained.append(own)
+        x = np.mean([trained[i] for i in came], axis=0)
+        yield Moment(x)
+
+
+def scaffold(world: World, lr, server_lr=1.0, C: Project = free) -> Iterator[Moment]:
+    """Karimireddy et al., Algorithm 1 with option II; only the arrivals are communicated with."""
+    x, c = world.start, np.zeros_like(world.start)
+    c_i = [np.zeros_like(x) for _ in range(world.clients)]
+    for came, draws in world.rounds:
+        moves, changes = [], []
+        for i in came:
+            own = x
+            for batch in draws[i]:
+                own = C(own - lr * (world.f(own, batch)[1] - c_i[i] + c))
+            new = c_i[i] - c + (x - own) / (len(draws[i]) * lr)
+            moves.append(own - x)
+            changes.append(new - c_i[i])
+            c_i[i] = new
+        x = x + server_lr * np.mean(moves, axis=0)
+        c = c + len(came) / world.clients * np.mean(changes, axis=0)
+        yield Moment(x, c=c, c_i=np.array(c_i))
+
+
+def federage(world: World, lr, beta_lr, alpha, gamma, C: Project = free, B: Project = free) -> Iterator[Moment]:
+    """Algorithm 2."""
+    theta, beta = world.start, 0.0
+    for came, draws in world.rounds:
+        trained = []
+        for batches in draws:
+            own, own_beta, tails, gaps = theta, beta, [], []
+            for batch in batches:
+                f, gradient = world.f(own, batch)
+                tail = float(f >= own_beta)
+                gaps.append(abs(f - own_beta))
+                tails.append(tail)
+                w = (1 - gamma) + gamma / alpha * tail
+                own, own_beta = C(own - lr * w * gradient), B(own_beta - beta_lr * (1 - w))
+            trained.append((own, own_beta, np.mean(tails), min(gaps)))
+        thetas, betas, tails, gaps = zip(*[trained[i] for i in came], strict=True)
+        theta, beta = np.mean(thetas, axis=0), np.mean(betas)
+        yield Moment(theta, beta, tail=np.mean(tails), narrowest=min(gaps))
+
+
+def federage_cv(world: World, lr, beta_lr, alpha, gamma, C: Project = free, B: Project = free) -> Iterator[Moment]:
+    """Algorithm 2, whose step in theta is corrected as SCAFFOLD corrects it, by mean gradients of the risk."""
+    theta, beta, c = world.start, 0.0, np.zeros_like(world.start)
+    c_i = np.zeros((world.clients, *theta.shape))
+    for came, draws in world.rounds:
+        trained, remembered = [], c_i.copy()
+        for i in came:
+            own, own_beta, tails, gaps = theta, beta, [], []
+            for batch in draws[i]:
+                f, gradient = world.f(own, batch)
+                tail = float(f >= own_beta)
+                gaps.append(abs(f - own_beta))
+                tails.append(tail)
+                w = (1 - gamma) + gamma / alpha * tail
+                own, own_beta = C(own - lr * (w * gradient - c_i[i] + c)), B(own_beta - beta_lr * (1 - w))
+            remembered[i] = c_i[i] - c + (theta - own) / (len(draws[i]) * lr)
+            trained.append((own, own_beta, np.mean(tails), min(gaps)))
+        c, c_i = c + (remembered - c_i).sum(axis=0) / world.clients, remembered
+        thetas, betas, tails, gaps = zip(*trained, strict=True)
+        theta, beta = np.mean(thetas, axis=0), np.mean(betas)
+        yield Moment(theta, beta, c, c_i, np.mean(tails), min(gaps))
