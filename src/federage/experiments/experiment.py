@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from federage.core.algorithm import Method
-from federage.core.problem import Problem, Split
+from federage.core.problem import Precision, Problem, Split
 from federage.core.types import Clients
 from federage.data import load, partition
 from federage.models import MODELS
@@ -59,6 +59,7 @@ class Experiment:
       every: rounds between two looks.
       seeds: which.
       local_steps, batch: K and b.
+      precision: of matrix products, as for `Problem`.
       smooth: decay of the exponential average of checkpoints.
       notes: what a reader must know to judge the numbers: how the settings were chosen, say.
     """
@@ -74,6 +75,7 @@ class Experiment:
     seeds: tuple[int, ...]
     local_steps: int = 10
     batch: int = 32
+    precision: Precision = "float32"
     smooth: float = 0.99
     notes: tuple[str, ...] = ()
 
@@ -81,7 +83,15 @@ class Experiment:
         """What all methods are played on."""
         clients = self.partition.make(PARTITIONS, load(self.data))
         law, model = self.law.make(LAWS), self.model.make(MODELS)
-        return Problem(model, clients, law, local_steps=self.local_steps, batch=self.batch, look_at=look_at)
+        return Problem(
+            model,
+            clients,
+            law,
+            local_steps=self.local_steps,
+            batch=self.batch,
+            precision=self.precision,
+            look_at=look_at,
+        )
 
     def settings(self) -> dict[str, dict[str, Any]]:
         """Everything, with defaults filled in: tables of plain values."""
@@ -90,7 +100,7 @@ class Experiment:
             "partition": self.partition.complete(PARTITIONS, skip=1),
             "law": self.law.complete(LAWS),
             "model": self.model.complete(MODELS),
-            "work": {"local_steps": self.local_steps, "batch": self.batch},
+            "work": {"local_steps": self.local_steps, "batch": self.batch, "precision": self.precision},
             "runs": {"rounds": self.rounds, "every": self.every, "seeds": list(self.seeds), "smooth": self.smooth},
             **{
                 f"methods.{label}": {"kind": type(method).__name__} | _fields(method)
