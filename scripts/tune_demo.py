@@ -33,14 +33,15 @@ def log_steps(count: int) -> list[float]:
 
 
 RISKS = [{"alpha": 0.1, "gamma": 0.5}, {"alpha": 0.3, "gamma": 0.9}]
-RISK_STEPS = list(itertools.product([0.01, 0.03, 0.1, 0.3], [0.001, 0.01, 0.1, 1.0], RISKS))
+RISK_STEPS = list(itertools.product([0.01, 0.03, 0.1, 0.3], [0.0001, 0.001, 0.01, 0.1], RISKS))
+CV_STEPS = list(itertools.product([0.003, 0.01, 0.03, 0.1], [0.001, 0.01, 0.1, 1.0], RISKS))
 
 CONFIGURATIONS: dict[str, list[Any]] = {
     "FedAvg": [fr.FedAvg(lr) for lr in log_steps(32)],
     "FedProx": [fr.FedProx(lr, mu) for lr, mu in itertools.product(log_steps(8), [0.001, 0.01, 0.1, 1.0])],
     "SCAFFOLD": [fr.Scaffold(lr) for lr in log_steps(32)],
     "FedeRage": [fr.FedeRage(lr, beta_lr, **risk) for lr, beta_lr, risk in RISK_STEPS],
-    "FedeRage + CV": [fr.FedeRageCV(lr, beta_lr, **risk) for lr, beta_lr, risk in RISK_STEPS],
+    "FedeRage + CV": [fr.FedeRageCV(lr, beta_lr, **risk) for lr, beta_lr, risk in CV_STEPS],
 }
 
 

@@ -22,7 +22,7 @@ Usage: federage demo [options]
 Options:
   --rounds N   Rounds to play [default: 2000]
   --seeds N    Seeds to play each method on [default: 5]
-  --out DIR    Folder for report.html [default: runs/demo]
+  --out DIR    Folder for report.html and overview.svg [default: runs/demo]
   -h, --help   Show this
 
 Examples:

@@ -23,6 +23,7 @@ from federage.core.problem import Problem
 from federage.core.randomness import at
 from federage.core.types import PyTree, Vars
 
+_UNROLLED = 5  # steps in a row without the loop's copies between them, where that divides K (`benchmarks/README.md`)
 _GATHERED_AT_ONCE = 32 * 2**20  # bytes a client: below this a round's batches are gathered in one operation
 
 
@@ -81,10 +82,13 @@ def local_update(
 
 def _fixed_number(problem: Problem, step: Any, start: Any, rows: Array) -> tuple[Any, Step]:
     """All clients take the same number of steps: a scan, over the batches themselves where they fit."""
-    if problem.bytes_per_example * rows.size <= _GATHERED_AT_ONCE:
-        end, told = jax.lax.scan(lambda c, xy: step(c, problem.inputs(xy)), start, problem.gather(rows))
-    else:
-        end, told = jax.lax.scan(lambda c, r: step(c, problem.inputs(problem.gather(r))), start, rows)
+    at_once = problem.bytes_per_example * rows.size <= _GATHERED_AT_ONCE
+
+    def take(carry: Any, which: Any) -> tuple[Any, Step]:
+        return step(carry, problem.inputs(which if at_once else problem.gather(which)))
+
+    unroll = _UNROLLED if rows.shape[0] % _UNROLLED == 0 else 1
+    end, told = jax.lax.scan(take, start, problem.gather(rows) if at_once else rows, unroll=unroll)
     return end, jax.tree.map(jnp.mean, told)
 
 

@@ -18,15 +18,15 @@ TUNED = "2026-11-19"
 
 CLIENTS, RARE, ARRIVALS = 30, 3, 3
 
-FEDERAGE = FedeRage(lr=0.1, beta_lr=0.1, alpha=0.3, gamma=0.9)
+FEDERAGE = FedeRage(lr=0.1, beta_lr=0.001, alpha=0.1, gamma=0.5)
 
 METHODS: dict[str, Method] = {
-    "FedAvg": FedAvg(lr=0.1),
+    "FedAvg": FedAvg(lr=0.476),
     "FedAvg at κ·lr": FedAvg(lr=FEDERAGE.kappa * FEDERAGE.lr),
-    "FedProx": FedProx(lr=0.1, mu=0.01),
-    "SCAFFOLD": Scaffold(lr=0.1),
+    "FedProx": FedProx(lr=0.518, mu=0.01),
+    "SCAFFOLD": Scaffold(lr=0.0381),
     "FedeRage": FEDERAGE,
-    "FedeRage + CV": FedeRageCV(lr=0.1, beta_lr=0.1, alpha=0.3, gamma=0.9),
+    "FedeRage + CV": FedeRageCV(lr=0.01, beta_lr=0.1, alpha=0.1, gamma=0.5),
 }
 
 
