@@ -1,6 +1,6 @@
 """`make bench`: federage beside its rivals on this machine, as rates and as ratios measured in one run.
 
-    python benchmarks/bench.py [--workloads softmax mlp lenet] [--passes 3] [--seconds 4]
+    python benchmarks/bench.py [--workloads softmax mlp lenet] [--passes 3] [--seconds 6]
 
 All contestants are started, then take turns of some seconds each, so that moods of the machine hit all. A rate is the
 median over the passes; with five seeds batched it counts the rounds of all five. `start` is the time from spawning a
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", choices=drive.WORKLOADS, default=list(drive.WORKLOADS))
     parser.add_argument("--threads", type=int, default=drive.cores())
     parser.add_argument("--passes", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--seconds", type=float, default=6)
     args = parser.parse_args()
     drive.warn()
     gflops = bound.sgemm_gflops(args.threads)
