@@ -102,11 +102,7 @@ def _jitted(program: Program, mesh: Mesh | None) -> Any:
             with jax.default_matmul_precision(problem.precision):
                 return program(problem, facts, runs.methods.parts(), runs.seeds, state)
 
-        if runs.seeds.shape[0] > 1:
-            return jax.vmap(one)(runs, states)
-        # One run needs no batch axis, which would keep XLA from folding the transposes of gradients into products.
-        alone = jax.tree.map(lambda a: a[0], (runs, states))
-        return jax.tree.map(lambda a: jnp.expand_dims(a, 0), one(*alone))
+        return _each(one, runs, states)
 
     if mesh is not None:
         each, every = PartitionSpec(devices.AXIS), PartitionSpec()
@@ -114,3 +110,14 @@ def _jitted(program: Program, mesh: Mesh | None) -> Any:
             batched, mesh=mesh, in_specs=(every, every, each, each), out_specs=each, check_vma=False
         )
     return jax.jit(batched, compiler_options=devices.compiler_options())
+
+
+def _each(one: Callable[[Runs, Any], Any], runs: Runs, states: Any) -> Any:
+    """Batch the runs, but leave a single one without a batch axis.
+
+    The axis would keep XLA from folding the transposes of gradients into products (`benchmarks/README.md`).
+    """
+    if runs.seeds.shape[0] > 1:
+        return jax.vmap(one)(runs, states)
+    alone = jax.tree.map(lambda a: a[0], (runs, states))
+    return jax.tree.map(lambda a: jnp.expand_dims(a, 0), one(*alone))

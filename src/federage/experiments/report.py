@@ -18,7 +18,7 @@ BAND = "Line: mean over seeds; band: one standard deviation."
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
-    """Write the report, and its picture beside it, into a folder, which is made if need be; return the report's path."""
+    """Write the report, and its picture beside it, into a folder, made if need be; return the report's path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "overview.svg").write_text(picture(outcome), encoding="utf-8")
     path = folder / "report.html"
