@@ -1,10 +1,10 @@
 """What each decision of the engine is worth: legs with one decision undone, against legs as they are, in turns.
 
-    python benchmarks/ablations.py [--models softmax mlp lenet] [--seconds 8]
+    python benchmarks/ablations.py [--models tiny softmax mlp lenet] [--seconds 8]
 
-FedAvg on the workload of `rivals/protocol.py`. Printed are seed-rounds a second with the decision undone (the fastest
-of many turns, since noise only adds time), and how much faster the engine is with it. A ratio below one says that the
-decision costs something there.
+FedAvg on the workload of `rivals/protocol.py`, and on the tiny one of `against_n.py`. Printed are seed-rounds a second
+with the decision undone (the fastest of many turns, since noise only adds time), and how much faster the engine is with
+it. A ratio below one says that the decision costs something there.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import against_n
 import jax
 
 import federage as fr
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "rivals"))
 
 from protocol import ARRIVALS, BATCH, CLIENTS, LR, STEPS, load
 
-LEG = {"softmax": 100, "mlp": 25, "lenet": 5}
+LEG = {"tiny": 400, "softmax": 100, "mlp": 25, "lenet": 5}
 MODELS = {"softmax": fr.models.softmax, "mlp": fr.models.mlp, "lenet": fr.models.lenet}
 
 
@@ -103,7 +104,7 @@ def compare(name: str, problem: fr.Problem, seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=list(LEG), default=list(LEG))
     parser.add_argument("--seconds", type=float, default=8)
     args = parser.parse_args()
     images, labels = load()
@@ -112,7 +113,10 @@ def main() -> None:
     law = fr.participation.uniform(CLIENTS, ARRIVALS)
     print(f"{'':8} {'':10} {'undone':36} {'rounds/s':>8}  worth")
     for name in args.models:
-        problem = fr.Problem(MODELS[name](), clients, law, local_steps=STEPS, batch=BATCH)
+        if name == "tiny":
+            problem = against_n.problem(CLIENTS, law)
+        else:
+            problem = fr.Problem(MODELS[name](), clients, law, local_steps=STEPS, batch=BATCH)
         compare(name, problem, args.seconds)
 
 

@@ -2,7 +2,7 @@
 
 Who gets through, and which examples a mini-batch takes, depend on the seed and the round, never on what was learnt. So
 both are drawn for a block of rounds at once: a few wide operations in place of many narrow ones in every round, which
-were half of a small model's time (`benchmarks/README.md`). What is drawn does not depend on the block.
+are a fifth of a tiny model's time (`benchmarks/README.md`). What is drawn does not depend on the block.
 """
 
 from __future__ import annotations
