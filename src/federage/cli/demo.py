@@ -27,7 +27,7 @@ Options:
 
 Examples:
   federage demo
-  federage demo --rounds 200 --seeds 2 --out /tmp/quick
+  federage demo --rounds 200 --seeds 2 --out quick
 """
 
 

@@ -26,6 +26,8 @@ from federage.core.state import State, initial
 
 Looks = tuple[Leg, dict[str, Look]]
 
+_KEPT = 64  # programs; each holds hundreds of memory maps of the 65,530 Linux gives a process, past which XLA crashes
+
 
 class Runs(NamedTuple):
     """Runs of one kind, along a leading axis: methods of the same structure, and a seed for each."""
@@ -88,14 +90,14 @@ def appearance(tree: Any) -> Any:
     return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=jax.typeof(a).weak_type), tree)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=_KEPT)
 def _executable(program: Program, structure: Any, leaves: tuple[Any, ...], context: Any) -> Callable[..., Any]:
     """Compile; `context` is what else the compiled program depends on."""
     shared, states = jax.tree.unflatten(structure, leaves)
     return _jitted(program, None).lower(*shared, states).compile()
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=_KEPT)
 def _jitted(program: Program, mesh: Mesh | None) -> Any:
     def batched(problem: Problem, facts: Facts, runs: Runs, states: State | None) -> Any:
         def one(runs: Runs, state: Any) -> Any:
