@@ -62,6 +62,7 @@ def problem(
         ),
         ({"local_steps": [1, 2]}, "local_steps has shape (2,), but there are 6 clients; pass one number, or 6"),
         ({"look_at": "tests"}, "look_at='tests' is not one of 'train', 'validation', 'test'"),
+        ({"precision": "float64"}, "precision='float64' is not one of 'float32', 'tensorfloat32', 'bfloat16'"),
         ({"chunk": 0}, "chunk=0 is not a whole number of at least 1"),
         (
             {"model": linear(3)._replace(loss=lambda outputs, y: jnp.mean(outputs))},
