@@ -4,8 +4,12 @@ from collections.abc import Iterator
 
 import jax
 import pytest
+from hypothesis import settings
 
 from federage.core import program
+
+settings.register_profile("replayable", derandomize=True)  # a failure anywhere is one everywhere
+settings.load_profile("replayable")
 
 
 @pytest.fixture(autouse=True, scope="module")
