@@ -20,7 +20,7 @@ from federage.core.record import record, static
 from federage.core.state import State
 from federage.errors import RecordError
 
-_CACHE = 2**16  # bytes of the arrivals' models, in a CPU core's nearest cache (measured: benchmarks/README.md)
+_CACHE = 2**16  # bytes of the arrivals' models, about what a CPU core's nearest cache holds
 
 
 @record

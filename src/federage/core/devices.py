@@ -21,9 +21,8 @@ def mesh(runs: int) -> Mesh | None:
 def threads() -> int:
     """How many programs to play side by side.
 
-    On a CPU one for each core this process may use: the products of one small model gain next to nothing from several
-    threads, and runs have nothing to do with each other. (Devices made of cores share one pool of threads and get in
-    each other's way: `benchmarks/README.md`.) An accelerator plays one program, of all runs.
+    On a CPU one for each core this process may use: the products of one small model gain little from several
+    threads, and runs have nothing to do with each other. An accelerator plays one program, of all runs.
     """
     if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
         return 1
@@ -34,7 +33,7 @@ def threads() -> int:
 def compiler_options() -> dict[str, str | bool]:
     """What the engine's programs ask of XLA: on a CPU, to leave out its YNN fusions.
 
-    They make the small batched products of federated rounds slower than its plain ones (`benchmarks/README.md`).
+    They make batched products of MLPs and CNNs a third slower, though a softmax's faster (`benchmarks/README.md`).
     """
     if jax.default_backend() != "cpu":
         return {}
