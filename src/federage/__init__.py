@@ -1,5 +1,8 @@
 """Train one model over many clients when you do not know who will answer."""
 
+import os
+from typing import TYPE_CHECKING
+
 from federage import algorithms, analysis, data, models, participation, parts
 from federage.algorithms import FedAvg, FedeRage, FedeRageCV, FedProx, Scaffold
 from federage.core.algorithm import Algorithm, Method
@@ -11,6 +14,9 @@ from federage.core.types import Clients, Vars
 from federage.data import partition
 from federage.errors import FederageError
 from federage.parts import Ball, Box, Interval, compose
+
+if TYPE_CHECKING:
+    from federage.experiments import Recorded
 
 __all__ = [
     "Algorithm",
@@ -35,6 +41,7 @@ __all__ = [
     "compose",
     "data",
     "models",
+    "open",
     "participation",
     "partition",
     "parts",
@@ -43,3 +50,13 @@ __all__ = [
     "stream",
     "sweep",
 ]
+
+
+def open(folder: "str | os.PathLike[str]") -> "Recorded":
+    """What `federage run` (or `federage.experiments.play`) recorded in a folder, as polars frames.
+
+    The engine does without polars: it is imported here, when a folder is opened.
+    """
+    from federage.experiments import open_folder
+
+    return open_folder(folder)

@@ -6,12 +6,19 @@
     │   ├── MissingData      a dataset is not where it was looked for
     │   └── DamagedFile      a file is truncated, altered or not what its name says
     ├── DownloadError        a mirror did not deliver
-    ├── CheckpointError      a run's folder cannot be continued from
-    │   └── CheckpointMismatch   it belongs to another experiment
+    ├── ExperimentError      an experiment's file, or a flag in its place, says what cannot be done
+    ├── StoreError           a folder of runs cannot be read or written
+    │   └── CheckpointError      a run cannot be continued from it
+    │       └── CheckpointMismatch   it belongs to another experiment
+    ├── ProcessError         several processes could not be made one run
+    ├── MissingExtra         an optional package is not installed
     └── KnowledgeError       a method reads what it has not declared
 
 Every message says what was expected, what came, and what to do, in one sentence.
 """
+
+import difflib
+from collections.abc import Iterable
 
 
 class FederageError(Exception):
@@ -38,7 +45,15 @@ class DownloadError(FederageError, OSError):
     """A mirror did not deliver."""
 
 
-class CheckpointError(FederageError):
+class ExperimentError(FederageError, ValueError):
+    """An experiment's file, or a flag in its place, says what cannot be done: names the file, the table and the key."""
+
+
+class StoreError(FederageError):
+    """A folder of runs cannot be read or written."""
+
+
+class CheckpointError(StoreError):
     """A run's folder cannot be continued from."""
 
 
@@ -46,5 +61,21 @@ class CheckpointMismatch(CheckpointError):
     """The checkpoint belongs to another experiment."""
 
 
+class ProcessError(FederageError, RuntimeError):
+    """Several processes could not be made one run."""
+
+
+class MissingExtra(FederageError, ImportError):
+    """An optional package is not installed; the message names the extra."""
+
+
 class KnowledgeError(FederageError, AttributeError):
     """A method reads what it has not declared (`reads`)."""
+
+
+def unknown(kind: str, came: str, known: Iterable[str], expected: str = "expected one of") -> str:
+    """The complaint about an unknown word, with the nearest known one."""
+    known = list(known)
+    near = difflib.get_close_matches(came.lower().replace("-", "_"), known, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown {kind} {came!r}, {expected} {', '.join(known) or 'nothing'}{hint}"

@@ -12,8 +12,8 @@ import pytest
 import safetensors.numpy
 
 from federage.core.run import Progress
-from federage.errors import CheckpointError, CheckpointMismatch
-from federage.experiments import checkpoint
+from federage.errors import CheckpointError, CheckpointMismatch, StoreError
+from federage.experiments import checkpoint, disk
 
 DTYPES = [
     *(bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
@@ -64,7 +64,7 @@ def test_what_is_saved_comes_back_to_the_bit(tmp_path: Path):
 
 def test_the_file_depends_on_the_run_alone(tmp_path: Path):
     for name in "ab":
-        with checkpoint.held(tmp_path / name) as folder:
+        with disk.held(tmp_path / name) as folder:
             checkpoint.save(folder, some_progress(), IDENTITY)
     assert (tmp_path / "a" / checkpoint.FILE).read_bytes() == (tmp_path / "b" / checkpoint.FILE).read_bytes()
 
@@ -182,7 +182,7 @@ def test_a_death_in_the_middle_of_saving_leaves_the_old_one(tmp_path: Path, monk
             checkpoint.save(tmp_path, small_progress(4), IDENTITY)
     assert (tmp_path / checkpoint.FILE).read_bytes() == before
     assert len(os.listdir(tmp_path)) == 2  # with what was half written
-    with checkpoint.held(tmp_path):
+    with disk.held(tmp_path):
         assert os.listdir(tmp_path) == [checkpoint.FILE]
     assert (checkpoint.load(tmp_path, IDENTITY, small_progress) or pytest.fail("it is there")).round == 2
 
@@ -194,7 +194,7 @@ def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.Monk
     checkpoint.save(tmp_path, small_progress(2), IDENTITY)
     before = (tmp_path / checkpoint.FILE).read_bytes()
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match="No space left on device"):
+    with pytest.raises(StoreError, match="No space left on device"):
         checkpoint.save(tmp_path, small_progress(4), IDENTITY)
     assert os.listdir(tmp_path) == [checkpoint.FILE]
     assert (tmp_path / checkpoint.FILE).read_bytes() == before
@@ -213,18 +213,18 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with (
-            pytest.raises(CheckpointError, match=f"{folder} cannot be written to .*; pass a folder that can"),
-            checkpoint.held(folder),
+            pytest.raises(StoreError, match=f"{folder} cannot be written to .*; pass a folder that can"),
+            disk.held(folder),
         ):
             pytest.fail("it was not refused")
 
 
 def test_two_programs_do_not_share_a_folder(tmp_path: Path):
     with (
-        checkpoint.held(tmp_path),
-        pytest.raises(CheckpointError, match="another program is at work"),
-        checkpoint.held(tmp_path),
+        disk.held(tmp_path),
+        pytest.raises(StoreError, match="another program is at work"),
+        disk.held(tmp_path),
     ):
         pytest.fail("it was not refused")
-    with checkpoint.held(tmp_path):
+    with disk.held(tmp_path):
         pass

@@ -9,8 +9,8 @@ import optax
 import pytest
 
 import federage as fr
-from federage.errors import CheckpointError, CheckpointMismatch
-from federage.experiments import checkpoint, train
+from federage.errors import CheckpointError, CheckpointMismatch, StoreError
+from federage.experiments import checkpoint, disk, train
 from federage.experiments.identity import describe, differences
 
 
@@ -132,7 +132,7 @@ def test_a_damaged_checkpoint_is_named_and_kept(tmp_path: Path):
 
 def test_two_programs_do_not_play_one_run(tmp_path: Path):
     def intrude(progress: fr.Progress) -> None:
-        with pytest.raises(CheckpointError, match="another program is at work"):
+        with pytest.raises(StoreError, match="another program is at work"):
             play(tmp_path)
 
     play(tmp_path, rounds=2, progress=intrude)

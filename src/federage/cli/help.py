@@ -7,13 +7,13 @@ are dataclasses, from whose fields argparse's options can be made as well.
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from federage.cli import terminal
+from federage.errors import unknown
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,10 +57,3 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(None, unknown(action.metavar or action.dest, value, action.choices))
-
-
-def unknown(kind: Any, came: str, known: Iterable[str]) -> str:
-    """The complaint about an unknown word, with the nearest known one."""
-    known = list(known)
-    near = difflib.get_close_matches(came, known, n=1, cutoff=0.5)
-    return f"unknown {kind} {came!r}, expected one of {', '.join(known)}{f'; did you mean {near[0]}?' if near else ''}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast, get_args
 
+import numpy as np
+
 from federage.errors import RecordError
 
 Watched = Literal["last", "average", "smooth"]
@@ -49,3 +51,13 @@ def plan(rounds: int, every: int | None, watch: Sequence[Watched], smooth: float
     if "smooth" in wanted and smooth is None:
         raise RecordError("watch has 'smooth', but no decay was given; pass smooth=.99")
     return Plan(rounds, min(every, rounds), cast(tuple[Watched, ...], tuple(wanted)), smooth)
+
+
+def seeds_of(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds: 0, 1, ... where a number of them is given."""
+    listed = tuple(range(seeds)) if isinstance(seeds, (int, np.integer)) else tuple(int(s) for s in seeds)
+    if not listed or min(listed) < 0 or len(set(listed)) < len(listed):
+        raise RecordError(
+            f"seeds={seeds!r} is neither a number of at least 1 nor a list of different non-negative numbers"
+        )
+    return listed

@@ -75,7 +75,7 @@ def sweep(
 
 def stream(
     problem: Problem,
-    method: Method | Algorithm,
+    methods: Method | Algorithm | Sequence[Method | Algorithm],
     *,
     rounds: int,
     seeds: int | Sequence[int] = 1,
@@ -84,11 +84,11 @@ def stream(
     smooth: float | None = None,
     start: Progress | None = None,
 ) -> Iterator[Progress]:
-    """The same run leg by leg: yields after each leg, while the next is under way.
+    """The same runs leg by leg: yields after each leg, while the next is under way.
 
     Args:
       problem: as for `run`.
-      method: as for `run`.
+      methods: one, as for `run`, or several, as for `sweep`.
       rounds: as for `run`.
       seeds: as for `run`.
       every: as for `run`.
@@ -97,7 +97,7 @@ def stream(
       start: a leg's `Progress`, to go on from there instead of from the beginning.
     """
     cut = plan(rounds, every, watch, smooth)
-    cast = Cast.of(problem, [method], seeds)
+    cast = Cast.of(problem, _several(methods), seeds)
     done, seen, state = (0, None, None) if start is None else (start.round, start.looks, start.state)
     for moment in cast.legs(cut, done, state):
         new = cast.on_host(moment.looks)
@@ -108,6 +108,11 @@ def stream(
 def result_of(problem: Problem, method: Method | Algorithm, seeds: int | Sequence[int], progress: Progress) -> Result:
     """What a streamed run has come to."""
     return _results(Cast.of(problem, [method], seeds), progress)[0]
+
+
+def _several(methods: Method | Algorithm | Sequence[Method | Algorithm]) -> Sequence[Method | Algorithm]:
+    """One method is a sequence of one. An `Algorithm`, though a tuple of parts, is one method."""
+    return [methods] if isinstance(methods, (Algorithm, Method)) else methods
 
 
 def _joined(*looks: np.ndarray) -> np.ndarray:

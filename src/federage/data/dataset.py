@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -166,6 +167,35 @@ class Dataset:
             inputs=inputs,
             name=name or Path(path).stem,
         )
+
+    def with_held_out_test(self, fraction: float, seed: int = 0) -> Self:
+        """The same dataset with some of its training examples kept for test.
+
+        Of each natural group, or else of each class, round(fraction * n) examples, though at least one if there are
+        two, drawn at random.
+
+        >>> data = Dataset.from_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).with_held_out_test(0.5)
+        >>> data.train.y.tolist(), data.test.y.tolist()
+        ([0, 1], [0, 1])
+        """
+        if not 0 < fraction < 1:
+            raise RecordError(f"hold_out={fraction} is not a fraction in (0, 1) of the examples")
+        strata = self.groups.train if self.groups else self.train.y if self.classes else np.zeros(len(self.train.y))
+        rng, held = np.random.default_rng(seed), np.zeros(len(strata), bool)
+        for stratum in np.unique(strata):
+            rows = np.flatnonzero(strata == stratum)
+            count = min(max(1, round(fraction * len(rows))), len(rows) - 1)
+            held[rng.permutation(rows)[:count]] = True
+        groups = None if self.groups is None else Groups(self.groups.train[~held], self.groups.train[held])
+        train, test = (Examples(self.train.x[rows], self.train.y[rows]) for rows in (~held, held))
+        return dataclasses.replace(self, train=train, test=test, groups=groups)
+
+    def standardised(self) -> Self:
+        """The same dataset, whose inputs have mean 0 and variance 1 over the training examples; constants become 0."""
+        mean, std = (f(self.train.x, axis=0, dtype=np.float64) for f in (np.mean, np.std))
+        scale = np.where(std > 0, 1 / np.where(std > 0, std, 1), 1)
+        inputs = Affine(jnp.asarray(scale, jnp.float32), jnp.asarray(-mean * scale, jnp.float32))
+        return dataclasses.replace(self, inputs=inputs)
 
 
 def _inputs(x: ArrayLike, name: str) -> np.ndarray:

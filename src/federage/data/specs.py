@@ -6,13 +6,13 @@ Means and standard deviations are those of the training images with pixels in [0
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
 
+from federage import errors
 from federage.core.types import Affine
 from federage.data import formats
 from federage.data.dataset import Examples
@@ -127,7 +127,4 @@ def find(dataset: str | Spec) -> Spec:
 
 def unknown(name: str, known: Iterable[str]) -> RecordError:
     """The complaint about an unknown dataset, with the nearest known name."""
-    known = list(known)
-    near = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return RecordError(f"{name!r} is not a known dataset: expected one of {', '.join(known)}{hint}")
+    return RecordError(errors.unknown("dataset", name, known))

@@ -4,21 +4,20 @@ The tensors are the leaves of `Progress`, named by their path ("state.vars.theta
 text: the format's version, the round, what the experiment is (`identity`), and the versions that wrote it. Its
 SHA-256 is that of the whole file with zeros in its own place, so that no byte is lost or altered unnoticed. No pickle.
 
-A checkpoint is written to a temporary file, flushed to the disk, and renamed over the one before: at any instant the
-folder holds the old one or the new one, whole. The bytes depend on the run alone: one that was killed and resumed ends
+A checkpoint takes the place of the one before all at once (`disk.put`): at any instant the folder holds the old one or
+the new one, whole. The bytes depend on the run alone: one that was killed and resumed ends
 with the same file as one that was not.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.metadata
 import json
 import os
 import platform
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,42 +28,17 @@ import safetensors.numpy
 
 from federage.core.run import Progress
 from federage.errors import CheckpointError, CheckpointMismatch
-from federage.experiments.identity import Description, differences
-
-try:
-    import fcntl
-except ImportError:  # Windows: there, nobody keeps two programs out of one folder
-    fcntl = None
+from federage.experiments import disk
+from federage.experiments.identity import Description, differences, digest
 
 FILE = "checkpoint.safetensors"
 FORMAT = 1
 
-_TEMPORARY = FILE + ".new"
 _NATIVE = frozenset(
     {"bool", "float16", "float32", "float64"} | {f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)}
 )
 _SEAL = re.compile(rb'\\"sha256\\": \\"([0-9a-f]{64})\\"')
 _OPEN = "0" * 64  # stands in the seal's place while it is computed
-
-
-@contextlib.contextmanager
-def held(folder: str | os.PathLike[str]) -> Generator[Path]:
-    """Make the folder if need be, and keep other programs from writing to it meanwhile.
-
-    What a killed program left half written is cleared away. The lock dies with its program, so it is never stale.
-    """
-    folder = Path(folder)
-    with contextlib.ExitStack() as stack:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _lock(folder, stack)
-            (folder / _TEMPORARY).touch()
-            (folder / _TEMPORARY).unlink()
-        except OSError as error:
-            raise CheckpointError(
-                f"{folder} cannot be written to ({error.strerror or error}); pass a folder that can"
-            ) from error
-        yield folder
 
 
 def save(folder: str | os.PathLike[str], progress: Progress, identity: Description) -> None:
@@ -80,7 +54,7 @@ def save(folder: str | os.PathLike[str], progress: Progress, identity: Descripti
         "sha256": _OPEN,
         "format": FORMAT,
         "round": progress.round,
-        "identity": _digest(identity),
+        "identity": digest(identity),
         "experiment": identity,
         "raw": raw,
         "versions": _versions(),
@@ -88,9 +62,9 @@ def save(folder: str | os.PathLike[str], progress: Progress, identity: Descripti
     data = bytearray(safetensors.numpy.save(tensors, {"federage": json.dumps(header)}))
     seal = _seal(data)
     assert seal is not None
-    start, stop, _, digest = seal
-    data[start:stop] = digest
-    _replace(Path(folder), data)
+    start, stop, _, whole = seal
+    data[start:stop] = whole
+    disk.put(Path(folder) / FILE, data)
 
 
 def load(folder: str | os.PathLike[str], identity: Description, like: Callable[[int], Progress]) -> Progress | None:
@@ -119,6 +93,16 @@ def load(folder: str | os.PathLike[str], identity: Description, like: Callable[[
             f"{path} belongs to another experiment: {told}; go on with the old one's values, or in another folder"
         )
     return _restore(path, header, tensors, like(header["round"]))
+
+
+def played(folder: str | os.PathLike[str]) -> int:
+    """How many rounds the checkpoint in the folder says it holds, without a look at the rest; 0 if there is none."""
+    try:
+        with open(Path(folder) / FILE, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            return int(json.loads(json.loads(file.read(length))["__metadata__"]["federage"])["round"])
+    except (OSError, ValueError, KeyError, TypeError, MemoryError):
+        return 0  # nothing there, or nothing that `load` would not complain of
 
 
 def _unpack(path: Path, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -183,46 +167,6 @@ def _seal(data: bytes | bytearray) -> tuple[int, int, bytes, bytes] | None:
     digest.update(_OPEN.encode())
     digest.update(view[stop:])
     return start, stop, match[1], digest.hexdigest().encode()
-
-
-def _replace(folder: Path, data: bytearray) -> None:
-    """Write the checkpoint beside the old one, see it onto the disk, and let it take the old one's place."""
-    temporary, path = folder / _TEMPORARY, folder / FILE
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        if os.name == "posix":  # the rename itself is on the disk once the folder is
-            handle = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise CheckpointError(
-            f"{path} could not be written ({error.strerror or error}); the one before it is untouched: make room, go on"
-        ) from error
-
-
-def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
-    if fcntl is None:
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    stack.callback(os.close, handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise CheckpointError(f"another program is at work in {folder}; wait for it, or use another folder") from None
-    except OSError:  # a file system without locks
-        pass
-
-
-def _digest(identity: Description) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def _versions() -> dict[str, str]:

@@ -18,9 +18,10 @@ import enum
 import functools
 import hashlib
 import inspect
+import json
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -31,22 +32,25 @@ from federage.core.algorithm import Algorithm, Method
 from federage.core.problem import Problem
 
 Description = dict[str, Any]
+Methods = Method | Algorithm | Sequence[Method | Algorithm]
 
 _NAMED_AT_MOST = 3  # differences in a message
 
 
 def describe(
     problem: Problem,
-    method: Method | Algorithm,
+    method: Methods,
     *,
     seeds: tuple[int, ...],
     every: int,
     watch: tuple[str, ...],
     smooth: float | None,
 ) -> Description:
-    """Everything that decides the numbers of a run but for its length."""
+    """Everything that decides the numbers of a run but for its length.
+
+    Several methods are described in their order: what is batched together is computed together.
+    """
     parts = {
-        "method": method,
         "seeds": seeds,
         "every": every,
         "watch": watch,
@@ -60,7 +64,19 @@ def describe(
         "problem.look_at": problem.look_at,
         "problem.precision": problem.precision,
     }
-    return {name: plain for part, value in parts.items() for name, plain in _walk(part, value, ())}
+    return describe_methods(method) | {
+        name: plain for part, value in parts.items() for name, plain in _walk(part, value, ())
+    }
+
+
+def describe_methods(method: Methods) -> Description:
+    """The part of a description that is about the methods."""
+    return dict(_walk("method", method, ()))
+
+
+def digest(description: Description) -> str:
+    """A description, as 64 characters that no other has."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
 
 
 def differences(was: Description, now: Description) -> str:
