@@ -43,6 +43,7 @@ class Experiment:
       local_steps, local_epochs, batch: K (or how often a client goes through its data) and b.
       precision: of matrix products, as for `Problem`.
       smooth: decay of the exponential average of checkpoints.
+      look_at: the split that looks measure on; a search for step sizes has no business with the test examples.
       tune: the table that says how `federage tune` is to search, as it came; empty for its defaults.
       notes: what a reader must know to judge the numbers: how the settings were chosen, say.
       source: where it was read, for complaints; not part of what it is.
@@ -62,6 +63,7 @@ class Experiment:
     batch: int = 32
     precision: Precision = "float32"
     smooth: float = 0.99
+    look_at: Split = "test"
     tune: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     source: str = dataclasses.field(default="", compare=False)
@@ -84,8 +86,8 @@ class Experiment:
         """The law; over that many clients, unless it says itself."""
         return self._made_law(self.law, clients)
 
-    def problem(self, look_at: Split = "test") -> Problem:
-        """What all methods are played on."""
+    def problem(self, look_at: Split | None = None) -> Problem:
+        """What all methods are played on; looked at on another split than the experiment's own, if one is named."""
         clients = self.clients()
         return made(
             Problem,
@@ -97,7 +99,7 @@ class Experiment:
             local_epochs=self.local_epochs,
             batch=self.batch,
             precision=self.precision,
-            look_at=look_at,
+            look_at=look_at or self.look_at,
         )
 
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -111,7 +113,13 @@ class Experiment:
             "law": _table(self.law),
             "model": _table(self.model),
             "work": {**work, "batch": self.batch, "precision": self.precision},
-            "runs": {"rounds": self.rounds, "every": self.every, "seeds": list(self.seeds), "smooth": self.smooth},
+            "runs": {
+                "rounds": self.rounds,
+                "every": self.every,
+                "seeds": list(self.seeds),
+                "smooth": self.smooth,
+                "look_at": self.look_at,
+            },
             **({"tune": dict(self.tune)} if self.tune else {}),
             **{f"methods.{label}": described(method) for label, method in self.methods.items()},
         }

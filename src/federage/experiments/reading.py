@@ -7,7 +7,7 @@
     [law]        name, and its settings    `participation.LAWS`; N is filled in
     [model]      name, and its settings    `models.MODELS`
     [work]       local_steps or local_epochs, batch, precision
-    [runs]       rounds, every, seeds (how many, or which), smooth
+    [runs]       rounds, every, seeds (how many, or which), smooth, look_at
     [tune]       see `federage.experiments.tune`
     [methods.LABEL]   kind (if the label is not one), and its numbers; a list of numbers is a grid
 
@@ -28,7 +28,7 @@ import tomli_w
 
 from federage.algorithms import ALGORITHMS
 from federage.core.algorithm import Method
-from federage.core.problem import Precision
+from federage.core.problem import Precision, Split
 from federage.errors import ExperimentError, unknown
 from federage.experiments.choice import Choice, fitted, made, maker, read
 from federage.experiments.experiment import PARTITIONS, Experiment
@@ -47,7 +47,7 @@ _WORK = {
     "batch": int,
     "precision": Precision,
 }
-_RUNS = {"rounds": int, "every": int, "seeds": int | list[int], "smooth": float}
+_RUNS = {"rounds": int, "every": int, "seeds": int | list[int], "smooth": float, "look_at": Split}
 _MOST = 1_000  # configurations of one grid
 
 
@@ -96,12 +96,12 @@ def _experiment(tables: Tables, source: str, base: Path) -> Experiment:
             raise ExperimentError(f"{at}{key}: expected a table, but {value!r} came; begin it with [{key}]")
     if "data" not in tables:
         raise ExperimentError(f"{at}expected a table [data], but there is none; give it a name, such as digits")
-    work, runs = (_section(tables, name, keys, at) for name, keys in (("work", _WORK), ("runs", _RUNS)))
+    work, runs = (section(tables, name, keys, at) for name, keys in (("work", _WORK), ("runs", _RUNS)))
     rounds = runs.get("rounds", 1000)
     every = runs.get("every", max(1, rounds // 20))
     seeds = runs.get("seeds", 1)
-    _positive(f"{at}[runs]", rounds=rounds, every=every)
-    _positive(f"{at}[work]", **{key: work[key] for key in ("batch", "local_epochs") if key in work})
+    positive(f"{at}[runs]", rounds=rounds, every=every)
+    positive(f"{at}[work]", **{key: work[key] for key in ("batch", "local_epochs") if key in work})
     data = read(tables["data"], SOURCES, f"{at}[data]", base=base)
     if "local_steps" in work and "local_epochs" in work:
         raise ExperimentError(f"{at}[work]: both local_steps and local_epochs came; give one of them")
@@ -114,19 +114,20 @@ def _experiment(tables: Tables, source: str, base: Path) -> Experiment:
         methods=_methods(tables.get("methods", {}), at),
         rounds=rounds,
         every=min(every, rounds),
-        seeds=_seeds(seeds, f"{at}[runs], seeds"),
+        seeds=seeds_of(seeds, f"{at}[runs], seeds"),
         local_steps=None if "local_epochs" in work else work.get("local_steps", 10),
         local_epochs=work.get("local_epochs"),
         batch=work.get("batch", 32),
         precision=work.get("precision", "float32"),
         smooth=_decay(runs.get("smooth", 0.99), f"{at}[runs], smooth"),
+        look_at=runs.get("look_at", "test"),
         tune=dict(tables.get("tune", {})),
         notes=tuple(fitted(list[str], tables.get("notes", []), f"{at}notes")),
         source=source,
     )
 
 
-def _section(tables: Tables, name: str, keys: Mapping[str, Any], at: str) -> dict[str, Any]:
+def section(tables: Tables, name: str, keys: Mapping[str, Any], at: str) -> dict[str, Any]:
     """A table whose keys are known beforehand."""
     table = tables.get(name, {})
     for key in table:
@@ -200,8 +201,9 @@ def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _seeds(value: int | list[int], where: str) -> tuple[int, ...]:
-    seeds = tuple(range(value)) if isinstance(value, int) else tuple(value)
+def seeds_of(value: int | list[int], where: str, first: int = 0) -> tuple[int, ...]:
+    """The seeds: as listed, or so many from the first on."""
+    seeds = tuple(range(first, first + value)) if isinstance(value, int) else tuple(value)
     if not seeds or min(seeds) < 0 or max(seeds) >= 2**32 or len(set(seeds)) < len(seeds):
         raise ExperimentError(
             f"{where}: expected how many, or a list of different ones of at least 0, but {value} came"
@@ -209,7 +211,8 @@ def _seeds(value: int | list[int], where: str) -> tuple[int, ...]:
     return seeds
 
 
-def _positive(where: str, **numbers: float) -> None:
+def positive(where: str, **numbers: float) -> None:
+    """Refuse what does not count something."""
     for key, value in numbers.items():
         if not 0 < value < 2**31:
             raise ExperimentError(
