@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -20,14 +19,17 @@ arrivals and the same mini-batches. Ends with a table on stdout and the report's
 Usage: federage demo [options]
 
 Options:
-  --rounds N   Rounds to play [default: 2000]
-  --seeds N    Seeds to play each method on [default: 5]
-  --out DIR    Folder for report.html and overview.svg [default: runs/demo]
-  -h, --help   Show this
+  --rounds N     Rounds to play [default: 2000]
+  --seeds N      Seeds to play each method on [default: 5]
+  --motivation   Play the paper's motivating example instead (its Fig. 1): five clients in
+                 the plane, two of which hardly ever get through
+  --out DIR      Folder to play into [default: runs/demo, or runs/motivation]
+  -h, --help     Show this
 
 Examples:
   federage demo
   federage demo --rounds 200 --seeds 2 --out quick
+  federage demo --motivation
 """
 
 
@@ -35,35 +37,40 @@ def add(commands: Any) -> None:
     command = commands.add_parser("demo", text=HELP)
     command.add_argument("--rounds", type=terminal.count)
     command.add_argument("--seeds", type=terminal.count)
-    command.add_argument("--out", type=Path, default=Path("runs/demo"))
+    command.add_argument("--motivation", action="store_true")
+    command.add_argument("--out", type=Path)
     command.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
-    from federage.cli.progress import Legs
-    from federage.experiments import report, summary
-    from federage.experiments.demo import ROUNDS, SEEDS, demo
-    from federage.experiments.outcome import play
+    if arguments.motivation:
+        return _motivation(arguments)
+    from federage.cli import playing, results
+    from federage.experiments import demo, report
 
-    _writable(arguments.out)
-    experiment = demo(arguments.rounds or ROUNDS, arguments.seeds or SEEDS)
-    seeds = f"{len(experiment.seeds)} seed{'s' if len(experiment.seeds) > 1 else ''}"
-    terminal.note(f"{len(experiment.methods)} methods, {experiment.rounds:,} rounds, {seeds} each")
-    with Legs(list(experiment.methods)) as progress:
-        outcome = play(experiment, progress)
-    path = report.write(outcome, arguments.out)  # before anything is printed: a reader of stdout may have gone
-    terminal.table("", *summary.table(outcome), numbers=True)
-    for line in summary.notes(outcome):
-        terminal.note(line)
-    print(path)
+    folder = arguments.out or Path("runs/demo")
+    recorded = playing.play(demo.demo(arguments.rounds, arguments.seeds), folder)
+    # Before anything is printed: a reader of stdout may have gone.
+    page = results.write_report([recorded], folder / "report.html")
+    (folder / "overview.svg").write_text(report.picture(recorded), encoding="utf-8")
+    results.show(recorded)
+    print(page)
     return 0
 
 
-def _writable(folder: Path) -> None:
-    """Find out before the work, not after it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise OSError(f"{folder} cannot be written to ({error.strerror}); name another folder with --out") from error
+def _motivation(arguments: Namespace) -> int:
+    from federage.errors import ExperimentError
+    from federage.paper import motivation
+
+    if arguments.rounds or arguments.seeds:
+        given = "--rounds" if arguments.rounds else "--seeds"
+        raise ExperimentError(f"--motivation is played as the paper has it; leave {given} out")
+    folder = arguments.out or Path("runs/motivation")
+    made = motivation.run(folder, terminal.note)
+    if made.table is not None:
+        terminal.table("", *made.table, numbers=True)
+    for line in made.notes:
+        terminal.note(line)
+    for path in made.files:
+        print(path)
+    return 0

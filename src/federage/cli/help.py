@@ -56,4 +56,5 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            raise argparse.ArgumentError(None, unknown(action.metavar or action.dest, value, action.choices))
+            kind = action.metavar if isinstance(action.metavar, str) else action.dest
+            raise argparse.ArgumentError(None, unknown(kind, value, action.choices))

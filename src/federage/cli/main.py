@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from federage.cli import data, demo, lists
+from federage.cli import data, demo, lists, run
 from federage.cli.help import Parser
-from federage.errors import FederageError, RecordError
+from federage.errors import ExperimentError, FederageError, RecordError
 
 TRACEBACK = "FEDERAGE_TRACEBACK"
 
@@ -44,19 +44,21 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run one command. Never a traceback, unless FEDERAGE_TRACEBACK is set."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Greek letters shows a ? for them
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")
     try:
         arguments = parser().parse_args(words)
         status = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader who has gone is noticed, and not when the program ends
         return status
-    except KeyboardInterrupt:
-        return _say("interrupted", 130)
+    except KeyboardInterrupt as stop:
+        return _say(str(stop) or "interrupted", 130)
     except BrokenPipeError:  # whoever read stdout has stopped reading, as `federage list | head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    except RecordError as error:
+    except (ExperimentError, RecordError) as error:
         return _fail(error, f"error: {_line(error)}", 2)
     except FederageError as error:
         return _fail(error, f"error: {_line(error)}", 1)
@@ -72,6 +74,7 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"federage {metadata.version('federage')}")
     commands = top.commands()
     demo.add(commands)
+    run.add(commands)
     data.add(commands)
     lists.add(commands)
     return top

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from federage.cli import terminal
-from federage.experiments.outcome import Tick
 
-QUARTERS = 4  # a plain log gets this many lines a method or file
+if TYPE_CHECKING:
+    from federage.experiments.play import Tick
+
+QUARTERS = 4  # a plain log gets this many lines a cast or file
+SILENCE_S = 30.0  # and one after so long a silence
 
 
 class _Bars:
@@ -25,6 +31,7 @@ class _Bars:
         )
         self.tasks: dict[str, TaskID] = {}
         self.said: dict[str, int] = {}
+        self.spoke = time.monotonic()
 
     def __enter__(self) -> Self:
         if self.bars:
@@ -35,53 +42,62 @@ class _Bars:
         if self.bars:
             self.bars.stop()
 
+    def say(self, message: str) -> None:
+        """A line at once, from within a signal's handler too: past Python's buffers, which may be in use."""
+        if self.bars:
+            self.bars.console.print(message, markup=False)
+        else:
+            os.write(2, f"{message}\n".encode())
+
     def show(self, name: str, done: int, total: int | None, line: str, **fields: Any) -> None:
-        """Move a bar, or write `line` when another quarter is done."""
+        """Move a bar, or write `line` when another quarter is done or nothing was said for long."""
         if self.bars:
             if name not in self.tasks:
                 self.tasks[name] = self.bars.add_task(name, total=total, **fields)
             self.bars.update(self.tasks[name], completed=done, total=total, **fields)
             return
         quarter = QUARTERS * done // total if total else 0
-        if quarter > self.said.get(name, 0):
+        if line and (quarter > self.said.get(name, 0) or time.monotonic() > self.spoke + SILENCE_S):
             self.said[name] = quarter
+            self.spoke = time.monotonic()
             terminal.note(line)
 
 
 class Legs(_Bars):
-    """A method's runs, leg by leg."""
+    """An experiment, cast by cast and leg by leg."""
 
     def __init__(self, labels: list[str]) -> None:
-        super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[state]}"))
+        super().__init__(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[state]}", markup=False),
+        )
         self.width = max(map(len, labels))
-        self.first = (0, 0.0)  # round and seconds after the first leg, which holds the compilation
+        self.first: tuple[int, float] | None = (
+            None  # round and seconds after the first leg, which holds the compilation
+        )
 
     def __call__(self, tick: Tick) -> None:
-        name = tick.label.ljust(self.width)
+        name = named(tick.labels).ljust(self.width)
+        if tick.casts > 1:
+            name = f"{tick.number + 1:>{len(str(tick.casts))}}/{tick.casts}  {name}"
         if tick.progress is None:
+            self.first = None
             self.show(name, 0, tick.rounds, "", state="compiling")
             return
-        legs, looks = tick.progress.looks
         done = tick.progress.round
-        if legs.round.shape[1] == 1:
-            self.first = (done, tick.seconds)
-        last, finite = looks["last"], np.asarray(tick.progress.state.broke) < 0
-        lost = int(np.sum(~finite))
-        words = [f"round {done:>{len(str(tick.rounds))}}/{tick.rounds}"]
-        if finite.any():
-            words += [f"accuracy {_percent(last.accuracy, finite)}", f"worst client {_percent(last.worst, finite)}"]
-            words += [f"beta {np.mean(np.asarray(last.dual)[finite, -1]):.3f}"] if np.size(last.dual) else []
-        if lost:
-            words.append(f"{lost} of {len(finite)} runs not finite")
-        words += self._pace(done, tick)
+        words = [f"round {done:>{len(f'{tick.rounds:,}')},}/{tick.rounds:,}", *_seen(tick), *self._pace(done, tick)]
         self.show(name, done, tick.rounds, f"{name}  {'  '.join(words)}", state="  ".join(words))
 
     def _pace(self, done: int, tick: Tick) -> list[str]:
+        if self.first is None:
+            self.first = (done, tick.seconds)
         rounds, seconds = done - self.first[0], tick.seconds - self.first[1]
         if rounds == 0 or seconds <= 0:
             return []
         pace = rounds / seconds
-        return [f"{pace:.0f} rounds/s", f"{(tick.rounds - done) / pace:.0f} s left"]
+        left = [f"{duration((tick.rounds - done) / pace)} left"] if done < tick.rounds else []
+        return [f"{pace:.3g} rounds/s" if pace < 100 else f"{pace:,.0f} rounds/s", *left]
 
 
 class Transfers(_Bars):
@@ -96,6 +112,51 @@ class Transfers(_Bars):
         self.show(file, done, total, f"{file}  {done / 1e6:.1f} of {(total or done) / 1e6:.1f} MB")
 
 
-def _percent(values: Any, finite: np.ndarray) -> str:
-    """The mean over the runs that are finite, at the last look."""
-    return f"{100 * np.mean(np.asarray(values)[finite, -1]):5.1f} %"
+def named(labels: Sequence[str]) -> str:
+    """Methods that are played together: the words all their labels begin with, and how many they are."""
+    if len(labels) == 1:
+        return labels[0]
+    columns = zip(*(label.split() for label in labels), strict=False)
+    shared = [words[0] for words in columns if len(set(words)) == 1]
+    return f"{' '.join(shared) or labels[0]} ×{len(labels)}"
+
+
+def duration(seconds: float) -> str:
+    """In the two greatest units, roughly."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _seen(tick: Tick) -> list[str]:
+    """What the latest look saw of the method that does best, over its seeds; runs that are not finite stay out."""
+    assert tick.progress is not None
+    last = tick.progress.looks[1]["last"]
+    by_method = (len(tick.labels), len(tick.seeds))
+    finite = (np.asarray(tick.progress.state.broke) < 0).reshape(by_method)
+
+    def latest(values: Any) -> np.ndarray:
+        """The mean over each method's finite runs; NaN where it has none."""
+        now = np.asarray(values, np.float64)[:, -1].reshape(by_method)
+        return np.where(finite, now, 0.0).sum(axis=1) / np.where(finite.any(axis=1), finite.sum(axis=1), np.nan)
+
+    words: list[str] = []
+    accuracy, loss = latest(last.accuracy), latest(last.loss)
+    if not np.isnan(accuracy).all():
+        best = int(np.nanargmax(accuracy))
+        words = [f"accuracy {_percent(accuracy[best])}", f"worst client {_percent(latest(last.worst)[best])}"]
+    elif not np.isnan(loss).all():
+        best = int(np.nanargmin(loss))
+        words = [f"loss {loss[best]:.4g}"]
+    else:
+        best = 0
+    if words and np.ndim(last.dual) == 2:
+        words.append(f"beta {latest(last.dual)[best]:.3f}")
+    if lost := int(np.sum(~finite)):
+        words.append(f"{lost} of {finite.size} runs not finite")
+    return words
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:5.1f} %"

@@ -8,11 +8,6 @@ from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from typing import TextIO
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 
 def colourful(stream: TextIO) -> bool:
     """Whether a stream is a terminal that wants colour."""
@@ -36,6 +31,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], num
 
 
 def _framed(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool) -> None:
+    from rich import box  # here, and not above: it takes longer to import than `federage --help` has
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left", title_style="bold")
     for k, name in enumerate(columns):
         shown.add_column(name, justify="right" if numbers and k else "left", no_wrap=numbers or k == 0, overflow="fold")
@@ -60,6 +60,15 @@ def _plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], nu
 
 def count(words: str) -> int:
     """An option's value that counts something."""
-    if not words.isdecimal() or int(words) < 1:
-        raise ArgumentTypeError(f"expected a whole number of at least 1, but {words!r} came")
+    return _whole(words, 1)
+
+
+def natural(words: str) -> int:
+    """An option's value that numbers something, from 0."""
+    return _whole(words, 0)
+
+
+def _whole(words: str, least: int) -> int:
+    if not (words.isascii() and words.isdecimal()) or int(words) < least:
+        raise ArgumentTypeError(f"expected a whole number of at least {least}, but {words!r} came")
     return int(words)

@@ -51,15 +51,16 @@ _RUNS = {"rounds": int, "every": int, "seeds": int | list[int], "smooth": float,
 _MOST = 1_000  # configurations of one grid
 
 
-def load(source: str | os.PathLike[str] | Tables, name: str = "") -> Experiment:
+def load(source: str | os.PathLike[str] | Tables, name: str = "", base: Path | None = None) -> Experiment:
     """The experiment of a TOML file, or of tables such as a file holds.
 
     Args:
       source: a path, or the tables themselves.
       name: what complaints call tables that came without a file.
+      base: what relative paths in such tables are relative to, the current folder if None; a file's are to its own.
     """
     if isinstance(source, Mapping):
-        return _experiment(source, name, Path())
+        return _experiment(source, name, Path() if base is None else base)
     path = Path(source)
     return _experiment(parsed(path), str(path), path.resolve().parent)
 
