@@ -10,23 +10,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
+from play_experiment_until_killed import CASTS, TABLES
 from play_until_killed import ROUNDS
+from polars.testing import assert_frame_equal
 
+import federage as fr
 from federage.experiments.checkpoint import FILE
 
-SCRIPT = Path(__file__).with_name("play_until_killed.py")
+HERE = Path(__file__).parent
+KILLS = int(os.environ.get("FEDERAGE_KILLS", "4"))  # of an experiment
 
 
 class Program:
     """The run in a folder, as a program of its own. What one has compiled the next one finds."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, script: str = "play_until_killed.py"):
         cache = {
             "JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
-        command = [sys.executable, str(SCRIPT), str(folder)]
+        command = [sys.executable, str(HERE / script), str(folder)]
         self.errors = open(folder.with_suffix(".errors"), "w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env={**os.environ, **cache}
@@ -83,3 +87,30 @@ def follows(last: int, told: list[int]) -> int:
         return last
     assert told[0] - last in (2, 4)
     return told[-1]
+
+
+def test_an_experiment_killed_at_random_instants_comes_to_the_same_tables(tmp_path: Path):
+    script = "play_experiment_until_killed.py"
+    with (undisturbed := Program(tmp_path / "undisturbed", script)) as told:
+        assert len(list(told)) == CASTS * 152 + 1
+        undisturbed.finish()
+
+    chance, over = random.Random(1), 0
+    for _ in range(KILLS):
+        with (victim := Program(tmp_path / "killed", script)) as told:
+            for _ in range(chance.randint(1, 2 * CASTS * 152 // KILLS)):
+                if told.readline() == "done\n":
+                    break
+            time.sleep(chance.uniform(0, 0.01))
+            victim.process.kill()
+            over += victim.process.wait() == 0
+    assert over <= 1, "the last kill may come too late, the others must not"
+    with (survivor := Program(tmp_path / "killed", script)) as told:
+        list(told)
+        survivor.finish()
+
+    one, other = fr.open(tmp_path / "undisturbed"), fr.open(tmp_path / "killed")
+    assert one.methods == list(one.experiment.methods)
+    assert len(one.methods) == len(TABLES["methods"]) + 1  # one of them is a grid of two
+    for name in ("looks", "by_client", "heard", "audit", "clients"):
+        assert_frame_equal(getattr(one, name), getattr(other, name))

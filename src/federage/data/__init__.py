@@ -16,7 +16,7 @@ import functools
 from collections.abc import Callable
 
 from federage.core.types import Affine
-from federage.data import files, partition, synthetic
+from federage.data import files, hub, partition, synthetic
 from federage.data.dataset import Dataset, Examples, Groups
 from federage.data.digits import digits
 from federage.data.download import get
@@ -35,6 +35,7 @@ __all__ = [
     "check",
     "get",
     "home",
+    "hub",
     "load",
     "partition",
     "synthetic",

@@ -29,11 +29,13 @@ import polars as pl
 from federage.core.algorithm import Method
 from federage.core.problem import Problem
 from federage.errors import StoreError
-from federage.experiments import checkpoint, disk
+from federage.experiments import disk
 from federage.experiments.identity import Description, describe_methods, digest
 from federage.experiments.resumable import Cut
 
 CASTS, EARLIER = "casts", "earlier"
+
+TABLES = ("looks", "by_client", "heard", "audit")
 
 _CAST = "cast.json"
 _PART = re.compile(r"(\w+)-(\d{9})-(\d{9})-([0-9a-f]{16})\.parquet")
@@ -74,7 +76,7 @@ def assign(folder: Path, methods: Mapping[str, Method], problem: Problem, cut: C
     for there in sorted([*(folder / CASTS).glob(f"*/{_CAST}"), *(folder / EARLIER).glob(f"*/{_CAST}")]):
         known = _known(there)
         mine = {label: left[label] for label, own in known.items() if label in left and ids[label] == own}
-        if not mine or (len(mine) < len(known) and checkpoint.played(there.parent) != cut.plan.rounds):
+        if not mine or (len(mine) < len(known) and not over(there.parent, cut.plan.rounds)):
             _move(there.parent, folder / EARLIER)
             continue
         # One of which only a part is wanted is over: nobody will ask for its identity to go on with it.
@@ -93,6 +95,12 @@ def assign(folder: Path, methods: Mapping[str, Method], problem: Problem, cut: C
         disk.put(place / _CAST, json.dumps({"format": 1, "methods": known}, indent=1).encode())
         casts.append(Cast(place, together, identity))
     return casts
+
+
+def over(cast: Path, rounds: int) -> bool:
+    """Whether everything that a cast of so many rounds is to show is in its tables."""
+    ends = [parts(cast, table)[-1:] for table in TABLES]
+    return all(last and last[0].to == rounds for last in ends)
 
 
 def append(cast: Path, table: str, frame: pl.DataFrame, after: int, to: int) -> None:

@@ -95,16 +95,6 @@ def load(folder: str | os.PathLike[str], identity: Description, like: Callable[[
     return _restore(path, header, tensors, like(header["round"]))
 
 
-def played(folder: str | os.PathLike[str]) -> int:
-    """How many rounds the checkpoint in the folder says it holds, without a look at the rest; 0 if there is none."""
-    try:
-        with open(Path(folder) / FILE, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            return int(json.loads(json.loads(file.read(length))["__metadata__"]["federage"])["round"])
-    except (OSError, ValueError, KeyError, TypeError, MemoryError):
-        return 0  # nothing there, or nothing that `load` would not complain of
-
-
 def _unpack(path: Path, data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and tensors of a file whose every byte is as it was written."""
     remedy = "put a copy of it back, or delete it to start from the beginning"

@@ -11,6 +11,7 @@ from federage.core.plan import plan
 from federage.core.problem import Problem
 from federage.core.run import Progress
 from federage.experiments import casts, disk, frames, store
+from federage.experiments.audit import audit
 from federage.experiments.casts import Cast
 from federage.experiments.environment import environment
 from federage.experiments.experiment import Experiment
@@ -62,7 +63,7 @@ def play(
         assigned = casts.assign(place, experiment.methods, problem, cut)
         store.begin(place, experiment, frames.clients(problem), assigned)
         here, seconds = environment(), {}
-        left = [cast for cast in assigned if not _over(cast, cut)]
+        left = [cast for cast in assigned if not casts.over(cast.folder, cut.plan.rounds)]
         for number, cast in enumerate(left):
             started = time.perf_counter()
             stopped = _play(
@@ -82,13 +83,6 @@ def play(
     return store.open_folder(folder)
 
 
-def _over(cast: Cast, cut: Cut) -> bool:
-    """Whether everything that a cast is to show is in its tables."""
-    return all(
-        (found := casts.parts(cast.folder, table)) and found[-1].to == cut.plan.rounds for table in ("looks", "heard")
-    )
-
-
 def _play(
     cast: Cast, problem: Problem, cut: Cut, tell: Callable[[Progress | None], None], stop: Callable[[], bool]
 ) -> bool:
@@ -100,27 +94,28 @@ def _play(
     for kept in playing:
         at = kept.progress
         if kept.safe and time.monotonic() >= due:
-            _write(cast, cut, at)
+            _write(cast, cut, problem, at)
             due = time.monotonic() + _TABLES_S
         tell(at)
         if stopped := stop() and at.round < cut.plan.rounds:
             break
     playing.close()  # which keeps a checkpoint of the last leg
     if at is not None:
-        _write(cast, cut, at)
+        _write(cast, cut, problem, at)
     return stopped
 
 
-def _write(cast: Cast, cut: Cut, at: Progress) -> None:
+def _write(cast: Cast, cut: Cut, problem: Problem, at: Progress) -> None:
     """Write the parts of the tables that the last ones did not have."""
-    there = {table: [part.to for part in casts.parts(cast.folder, table)] for table in ("looks", "by_client", "heard")}
     labels, seeds, over = cast.labels, cut.seeds, at.round == cut.plan.rounds
     makers = {
         "looks": lambda after: frames.looks(labels, seeds, at, after),
         "by_client": lambda after: frames.by_client(labels, seeds, at, after, over),
         "heard": lambda after: frames.heard(labels, seeds, at),
     }
+    if over:
+        makers["audit"] = lambda after: audit(cast.methods, seeds, problem, at)
     for table, make in makers.items():
-        after = max(there[table], default=0)
+        after = max((part.to for part in casts.parts(cast.folder, table)), default=0)
         if after < at.round:
             casts.append(cast.folder, table, make(after), after, at.round)

@@ -6,8 +6,11 @@ import functools
 import os
 from collections.abc import Callable
 
+import numpy as np
+
 from federage.core.types import Clients
 from federage.data import DATASETS, Dataset, load, synthetic
+from federage.data.hub import read as read_hub
 from federage.errors import DataError
 
 
@@ -48,6 +51,29 @@ def npz(
     return _ready(Dataset.from_npz(path, classes=known, name=name), hold_out, standardise, str(path))
 
 
+def hf(
+    hub: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    split: str = "train",
+    test_split: str | None = None,
+    inputs: list[str] | None = None,
+    label: str = "label",
+    group: str | None = None,
+    config: str | None = None,
+    hold_out: float = 0.2,
+    name: str | None = None,
+) -> Dataset:
+    """A dataset by its name on the Hugging Face Hub (`hub`), or by the path of a folder or file on this machine."""
+    if (hub is None) == (path is None):
+        raise DataError("give one of hub, such as 'ylecun/mnist', and path, a folder of this machine")
+    place = str(hub if path is None else path)
+    data = read_hub(
+        place, split=split, test_split=test_split, inputs=inputs, label=label, group=group, name=name, config=config
+    )
+    return _ready(data, hold_out, data.train.x.dtype != np.uint8, place)
+
+
 def _ready(data: Dataset, hold_out: float, standardise: bool, path: str) -> Dataset:
     if data.test is None:
         if hold_out == 0:
@@ -60,6 +86,7 @@ SOURCES: dict[str, Callable[..., Dataset | Clients]] = {
     **{name: functools.partial(load, name) for name in DATASETS},
     "csv": csv,
     "npz": npz,
+    "hf": hf,
     "motivating_example": synthetic.motivating_example,
 }
 """By name. What gives `Clients` rather than a `Dataset` needs no partition."""

@@ -1,7 +1,7 @@
 """Neural networks: an MLP, the predecessor's CNN, a LeNet, and a stronger small CNN for 32 x 32 colour images.
 
 Weights start uniform on +-sqrt(3 gain / fan_in) (gain 2 before a ReLU: He et al., arXiv:1502.01852), biases at 0.
-The same call gives the same object, so that a problem built twice compiles once.
+The same model is the same object, so that a problem built twice compiles once.
 """
 
 from __future__ import annotations
@@ -58,10 +58,13 @@ def _dense(layers: list[PyTree], x: Array, leak: float = 0.0) -> Array:
     return x @ layers[-1]["weights"].T + layers[-1]["bias"]
 
 
-@functools.cache
 def mlp(hidden: tuple[int, ...] = (128, 128), leak: float = 0.0) -> Model:
     """Dense layers with (leaky) ReLU between them. The predecessor's on MNIST: `mlp((128, 128), leak=.01)`."""
+    return _mlp(tuple(hidden), float(leak))
 
+
+@functools.cache
+def _mlp(hidden: tuple[int, ...], leak: float) -> Model:
     def init(key: Array, example: jax.ShapeDtypeStruct, classes: int | None) -> PyTree:
         return _dense_stack(key, (example.size, *hidden, classes_or_refuse(classes, "mlp")))
 
@@ -120,13 +123,16 @@ def lenet() -> Model:
     return _pooled_cnn("lenet", (6, 16), (120,), size=5, padding=0)
 
 
-@functools.cache
 def small_cnn(widths: tuple[int, ...] = (32, 64, 128), groups: int = 8) -> Model:
     """For 32 x 32 colour images: per width two 3 x 3 convolutions with group norm and ReLU, pooled by 2; then dense.
 
     Group norm looks at one example at a time; batch norm would let examples, and through its statistics clients, mix.
     """
+    return _small_cnn(tuple(widths), groups)
 
+
+@functools.cache
+def _small_cnn(widths: tuple[int, ...], groups: int) -> Model:
     def init(key: Array, example: jax.ShapeDtypeStruct, classes: int | None) -> PyTree:
         _, height, width, inputs = _image(example, "small_cnn")
         blocks = []
