@@ -11,14 +11,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from federage.core import devices
+from federage.core import devices, processes
 from federage.core.algorithm import Algorithm, Facts, Knowledge, Method
-from federage.core.plan import Plan
+from federage.core.plan import Plan, seeds_of
 from federage.core.problem import Problem
 from federage.core.program import Begin, Looks, PlayLeg, Program, Runs, appearance, compiled
 from federage.core.record import record, static
 from federage.core.state import State
-from federage.errors import RecordError
+from federage.errors import FederageError, RecordError
 
 _CACHE = 2**16  # bytes of the arrivals' models, about what a CPU core's nearest cache holds
 
@@ -63,13 +63,8 @@ class Cast(NamedTuple):
             raise RecordError(
                 f"one sweep takes records of one kind that differ in numbers only, but came {names}; sweep each kind"
             )
-        which = tuple(range(seeds)) if isinstance(seeds, (int, np.integer)) else tuple(int(s) for s in seeds)
-        if not which or min(which) < 0 or len(set(which)) < len(which):
-            raise RecordError(
-                f"seeds={seeds!r} is neither a number of at least 1 nor a list of different non-negative numbers"
-            )
         facts = _facts(problem, cast[0].parts())
-        return cls(jax.tree.map(jnp.asarray, problem), cast, which, facts)
+        return cls(jax.tree.map(jnp.asarray, problem), cast, seeds_of(seeds), facts)
 
     @property
     def runs(self) -> int:
@@ -80,6 +75,11 @@ class Cast(NamedTuple):
 
         Groups of runs go their own ways in threads: a group's leg waits for its own leg before, not for the others.
         """
+        if len(starts := set(processes.words(done))) > 1:
+            raise FederageError(
+                f"the processes go on from different rounds, {sorted(starts)}; give each the same start, from a folder "
+                "that all can read"
+            )
         groups = self.groups()
         with ThreadPoolExecutor(min(devices.threads(), len(groups)), thread_name_prefix="runs") as pool:
 
@@ -111,36 +111,41 @@ class Cast(NamedTuple):
                 pool.shutdown(cancel_futures=True)
 
     def groups(self) -> list[Runs]:
-        """The runs in groups of one width, one program each; the last run fills up the last group."""
+        """This process's share of the runs, in groups of one width, one program each."""
         methods = [m for m in self.methods for _ in self.seeds]
         seeds = list(self.seeds) * len(self.methods)
-        width = self._width()
         groups = []
-        for start in range(0, self.runs, width):
-            which = [min(k, self.runs - 1) for k in range(start, start + width)]
+        for which in self._shared(self._width()):
             stacked = jax.tree.map(_stack, *[methods[k] for k in which])
             groups.append(Runs(stacked, jnp.asarray([seeds[k] for k in which], jnp.uint32)))
         return groups
 
+    def _shared(self, width: int) -> list[list[int]]:
+        """The runs of each of this process's groups; the last run fills up the last group."""
+        starts = range(0, self.runs, width)
+        return processes.share([[min(k, self.runs - 1) for k in range(start, start + width)] for start in starts])
+
     def _width(self) -> int:
         """How many runs to batch in one program.
 
-        On an accelerator all, filled up to a multiple of the devices. On a CPU batching saves dispatch, which is most
-        of a tiny model's time; but once the arrivals' models fill the nearest cache, one run after another is faster.
+        On an accelerator all that fall to a process, filled up to a multiple of its devices. On a CPU batching saves
+        dispatch, which is most of a tiny model's time; but once the arrivals' models fill the nearest cache, one run
+        after another is faster; how many processes there are does not show.
         """
         if jax.default_backend() != "cpu" or len(jax.local_devices()) > 1:
-            split = min(self.runs, len(jax.local_devices()))
-            return -(-self.runs // split) * split
+            runs = -(-self.runs // jax.process_count())
+            split = min(runs, len(jax.local_devices()))
+            return -(-runs // split) * split
         theta = jax.eval_shape(self.problem.init, jax.random.key(0))
         model = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(theta))
         fits = max(1, _CACHE // (model * self.problem.arrivals_at_once))
-        groups = -(-self.runs // min(fits, -(-self.runs // devices.threads())))
+        threads = processes.words(devices.threads())[0]  # all cut as process 0 does
+        groups = -(-self.runs // min(fits, -(-self.runs // threads)))
         return -(-self.runs // groups)
 
     def _split(self, state: State, groups: list[Runs]) -> list[State]:
         """The states by group, filled up like the groups."""
-        width = len(groups[0].seeds)
-        rows = np.minimum(np.arange(width * len(groups)), self.runs - 1).reshape(len(groups), width)
+        rows = self._shared(len(groups[0].seeds))
         return [jax.tree.map(lambda a, which=which: np.asarray(a)[which], state) for which in rows]
 
     def _moment(self, done: int, futures: list[Future[Any]]) -> Moment:
@@ -148,8 +153,9 @@ class Cast(NamedTuple):
         return Moment(done, [state for state, _ in played], [looks for _, looks in played])
 
     def on_host(self, parts: list[Any]) -> Any:
-        """What came by group, as one tree of NumPy arrays, runs first."""
-        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.runs], *jax.device_get(parts))
+        """What came by group, of all processes, as one tree of NumPy arrays, runs first."""
+        every = processes.gather(jax.device_get(parts))
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.runs], *every)
 
 
 def _known(state: Any) -> Future[Any]:
