@@ -1,44 +1,47 @@
-"""An outcome in words and numbers, for a terminal and for a report."""
+"""What was recorded in words and numbers, for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-import numpy as np
+from federage.experiments import report_words, tables
+from federage.experiments.store import Recorded
+from federage.experiments.tables import METRICS
 
-from federage.experiments.outcome import METRICS, Outcome, Score
 
-
-def table(outcome: Outcome) -> tuple[list[str], list[list[str]]]:
+def table(recorded: Recorded) -> tuple[list[str], list[list[str]]]:
     """The columns, and a row a method and checkpoint; a row of one cell names the checkpoint of those below it."""
-    rows = []
-    for checkpoint, name in outcome.checkpoints.items():
+    known = tables.metrics(recorded)
+    cells = {
+        (row["checkpoint"], row["metric"], row["method"]): row for row in tables.results(recorded).rows(named=True)
+    }
+    rows: list[list[str]] = []
+    for checkpoint, name in tables.checkpoints(recorded).items():
         rows.append([name])
-        for label in outcome.results:
-            rows.append([f"  {label}", *(words(outcome.score(label, checkpoint, metric)) for metric in METRICS)])
-    return ["accuracy in %", *METRICS.values()], rows
+        rows += [
+            [f"  {label}", *(_words(cells[checkpoint, key, label]) for key in known)] for label in recorded.methods
+        ]
+    return ["accuracy in %" if "accuracy" in known else "", *(metric.name for metric in known.values())], rows
 
 
-def words(score: Score) -> str:
-    """Mean and standard deviation in per cent."""
-    if np.isnan(score.mean):
+def notes(recorded: Recorded) -> Iterable[str]:
+    """The answer, and what a reader of the table must know."""
+    seeds, looks = len(recorded.experiment.seeds), min(tables.FINAL, recorded.looks["round"].n_unique())
+    over = f"{seeds} seeds" if seeds > 1 else "one seed"
+    yield (
+        f"mean ± standard deviation over {over} and the final {looks} looks of {recorded.experiment.rounds:,} rounds, "
+        f"on {recorded.experiment.look_at} examples; * best mean, † significant by the paper's Z-test"
+    )
+    yield from report_words.answer(recorded)
+    yield from report_words.notes(recorded)
+
+
+def _words(row: Mapping[str, Any]) -> str:
+    """Mean, deviation and marks."""
+    if row["mean"] is None:
         return "-"
-    return f"{100 * score.mean:.1f}" + ("" if np.isnan(score.std) else f" ± {100 * score.std:.1f}")
-
-
-def notes(outcome: Outcome) -> Iterable[str]:
-    """What a reader of the table must know."""
-    seeds = len(outcome.experiment.seeds)
-    over = f"mean ± standard deviation over {seeds} seeds" if seeds > 1 else "one seed"
-    yield f"{over}, after {outcome.experiment.rounds:,} rounds, on test examples"
-    yield from outcome.experiment.notes
-    yield from lost(outcome)
-
-
-def lost(outcome: Outcome) -> Iterable[str]:
-    """The runs that became non-finite."""
-    for label, result in outcome.results.items():
-        if not result.finite.all():
-            broken = {seed: int(at) for seed, at in zip(result.seeds, result.broke, strict=True) if at >= 0}
-            where = ", ".join(f"seed {seed} after round {at:,}" for seed, at in broken.items())
-            yield f"{label} became non-finite ({where}); those runs are in no mean."
+    scale, digits = (100, 1) if METRICS[row["metric"]].share else (1, 3)
+    std = "" if row["std"] is None else f" ± {scale * row['std']:.{digits}f}"
+    marks = ("*" if row["best_mean"] else " ") + ("†" if row["significant"] else " ")
+    return f"{scale * row['mean']:.{digits}f}{std} {marks}"
