@@ -188,7 +188,7 @@ def test_what_differs_in_the_course_is_named():
         ({"clients": clients(1e-3)}, "clients.train.x was float32[15, 3] sha256:"),
         ({"law": fr.participation.Markov([0.3, 0.4, 0.6], 0.4)}, "law.leaving was float64[3] sha256:"),
         ({"law": fr.participation.uniform(3, 2)}, "law was Markov, is Weighted"),
-        ({"model": fr.models.mlp((4,))}, "model.init was softmax.<locals>.init, is mlp.<locals>.init"),
+        ({"model": fr.models.mlp((4,))}, "model.init was softmax.<locals>.init, is _mlp.<locals>.init"),
     ],
 )
 def test_what_differs_in_the_problem_is_named(change: dict[str, Any], named: str):

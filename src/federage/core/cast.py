@@ -18,7 +18,7 @@ from federage.core.problem import Problem
 from federage.core.program import Begin, Looks, PlayLeg, Program, Runs, appearance, compiled
 from federage.core.record import record, static
 from federage.core.state import State
-from federage.errors import FederageError, RecordError
+from federage.errors import ProcessError, RecordError
 
 _CACHE = 2**16  # bytes of the arrivals' models, about what a CPU core's nearest cache holds
 
@@ -76,7 +76,7 @@ class Cast(NamedTuple):
         Groups of runs go their own ways in threads: a group's leg waits for its own leg before, not for the others.
         """
         if len(starts := set(processes.words(done))) > 1:
-            raise FederageError(
+            raise ProcessError(
                 f"the processes go on from different rounds, {sorted(starts)}; give each the same start, from a folder "
                 "that all can read"
             )

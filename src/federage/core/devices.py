@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
 
-from federage.errors import FederageError
+from federage.errors import ProcessError
 
 AXIS = "devices"
 
@@ -45,21 +45,21 @@ def join(coordinator: str | None = None, processes: int | None = None, index: in
     if jax.distributed.is_initialized():
         return
     if processes is not None and processes < 1:
-        raise FederageError(f"processes={processes} is not a whole number of at least 1")
+        raise ProcessError(f"processes={processes} is not a whole number of at least 1")
     if index is not None and not 0 <= index < (processes or index + 1):
-        raise FederageError(f"index={index} is not that of a process; {processes or 'n'} processes count from 0")
+        raise ProcessError(f"index={index} is not that of a process; {processes or 'n'} processes count from 0")
     coordinator = coordinator or os.environ.get("JAX_COORDINATOR_ADDRESS")
     if coordinator is not None:
         _reachable(coordinator, listening=bool(index and processes))
     try:
         jax.distributed.initialize(coordinator, processes, index)
     except (ValueError, TypeError) as error:
-        raise FederageError(
+        raise ProcessError(
             f"nothing says which processes to join ({_first(error)}); pass the coordinator's HOST:PORT, the number of "
             "processes and this one's index, or start all with Slurm or Open MPI"
         ) from error
     except RuntimeError as error:
-        raise FederageError(
+        raise ProcessError(
             f"this process could not join the others ({_first(error)}); join before anything is computed, at a port "
             "that is free on process 0's machine"
         ) from error
@@ -69,7 +69,7 @@ def _reachable(coordinator: str, listening: bool) -> None:
     """Refuse an address at which JAX would fail, or wait, and then end the process without an exception."""
     host, _, port = coordinator.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise FederageError(
+        raise ProcessError(
             f"the coordinator's address {coordinator!r} is not of the form HOST:PORT, as localhost:9876"
         )
     give_up = time.monotonic() + _PATIENCE
@@ -79,7 +79,7 @@ def _reachable(coordinator: str, listening: bool) -> None:
             return
         except OSError as error:
             if isinstance(error, socket.gaierror) or time.monotonic() > give_up:
-                raise FederageError(
+                raise ProcessError(
                     f"process 0 was not found at {coordinator} ({error}); start it, or pass an address of its machine "
                     "that this one can reach"
                 ) from error

@@ -94,7 +94,8 @@ def assign(folder: Path, methods: Mapping[str, Method], problem: Problem, cut: C
         known = {label: ids[label] for label in together}
         disk.put(place / _CAST, json.dumps({"format": 1, "methods": known}, indent=1).encode())
         casts.append(Cast(place, together, identity))
-    return casts
+    order = list(methods)
+    return sorted(casts, key=lambda cast: order.index(cast.labels[0]))
 
 
 def over(cast: Path, rounds: int) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+from federage.core import devices, processes
 from federage.core.plan import plan
 from federage.core.problem import Problem
 from federage.core.run import Progress
+from federage.errors import FederageError, ProcessError
 from federage.experiments import casts, disk, frames, store
 from federage.experiments.audit import audit
 from federage.experiments.casts import Cast
@@ -47,6 +51,8 @@ def play(
     most about a second of work is lost (or a leg, if that takes longer); the same call again goes on from there, and
     ends with the same tables. A method that was changed is played anew, the others are not.
 
+    Several processes (`core.devices.join`) all make this call, on one folder that all can read; process 0 writes.
+
     Args:
       experiment: what to play.
       folder: where to; made if need be.
@@ -59,28 +65,43 @@ def play(
         experiment.every,
         experiment.seeds,
     )
-    with disk.held(folder) as place:
-        assigned = casts.assign(place, experiment.methods, problem, cut)
-        store.begin(place, experiment, frames.clients(problem), assigned)
-        here, seconds = environment(), {}
-        left = [cast for cast in assigned if not casts.over(cast.folder, cut.plan.rounds)]
+    with contextlib.ExitStack() as stack:
+        left = _begin(Path(folder), experiment, problem, cut, stack)
+        here, before, seconds = environment(), store.sessions(folder), {}
         for number, cast in enumerate(left):
             started = time.perf_counter()
-            stopped = _play(
-                cast,
-                problem,
-                cut,
-                lambda at, n=number, c=cast, s=started: tell(
-                    Tick(tuple(c.labels), cut.seeds, n, len(left), cut.plan.rounds, time.perf_counter() - s, at)
-                ),
-                stop,
-            )
-            each = (time.perf_counter() - started) / len(cast.labels)
-            seconds |= dict.fromkeys(cast.labels, each)
-            store.note_session(place, here, seconds)
+
+            def told(at: Progress | None, number: int = number, cast: Cast = cast, started: float = started) -> None:
+                passed = time.perf_counter() - started
+                tell(Tick(tuple(cast.labels), cut.seeds, number, len(left), cut.plan.rounds, passed, at))
+
+            stopped = _play(cast, problem, cut, told, stop)
+            seconds |= dict.fromkeys(cast.labels, (time.perf_counter() - started) / len(cast.labels))
+            if devices.lead():
+                store.note_session(Path(folder), before, here, seconds)
             if stopped:
                 break
+        processes.words(0)  # all is written before anybody reads it
     return store.open_folder(folder)
+
+
+def _begin(folder: Path, experiment: Experiment, problem: Problem, cut: Cut, stack: contextlib.ExitStack) -> list[Cast]:
+    """The casts that are left to play; process 0 holds the folder and writes down what they are, the others read it."""
+    assigned, failure = [], None
+    if devices.lead():
+        try:
+            stack.enter_context(disk.held(folder))
+            assigned = casts.assign(folder, experiment.methods, problem, cut)
+            store.begin(folder, experiment, frames.clients(problem), assigned)
+        except FederageError as error:
+            failure = error
+    if processes.words(int(failure is not None))[0]:
+        raise failure or ProcessError("process 0 could not begin; it says why")
+    if not devices.lead():
+        assigned = casts.assign(folder, experiment.methods, problem, cut)
+    left = [cast for cast in assigned if not casts.over(cast.folder, cut.plan.rounds)]
+    processes.words(0)  # nobody plays on while another still looks at what is left
+    return left
 
 
 def _play(
@@ -88,16 +109,15 @@ def _play(
 ) -> bool:
     """Play a cast to its end, or until it is stopped; says which."""
     tell(None)
-    due, at = time.monotonic() + _TABLES_S, None
+    due, at, stopped = time.monotonic() + _TABLES_S, None, False
     playing = legs(problem, list(cast.methods.values()), cut, cast.folder, cast.identity, _CHECKPOINT_S)
-    stopped = False
     for kept in playing:
         at = kept.progress
         if kept.safe and time.monotonic() >= due:
             _write(cast, cut, problem, at)
             due = time.monotonic() + _TABLES_S
         tell(at)
-        if stopped := stop() and at.round < cut.plan.rounds:
+        if stopped := any(processes.words(int(stop()))) and at.round < cut.plan.rounds:
             break
     playing.close()  # which keeps a checkpoint of the last leg
     if at is not None:
@@ -107,6 +127,8 @@ def _play(
 
 def _write(cast: Cast, cut: Cut, problem: Problem, at: Progress) -> None:
     """Write the parts of the tables that the last ones did not have."""
+    if not devices.lead():
+        return
     labels, seeds, over = cast.labels, cut.seeds, at.round == cut.plan.rounds
     makers = {
         "looks": lambda after: frames.looks(labels, seeds, at, after),

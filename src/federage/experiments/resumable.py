@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from federage.core import devices
 from federage.core.algorithm import Algorithm, Method, Step
 from federage.core.look import leg, look
 from federage.core.plan import Plan
@@ -85,14 +86,14 @@ def legs(
             start=start,
         ):
             safe = time.monotonic() >= due or at.round == plan.rounds
-            if safe:
+            if safe and devices.lead():
                 began = time.monotonic()
                 checkpoint.save(folder, at, identity)
                 ended = time.monotonic()
                 due = ended + max(seconds, _SHARE * (ended - began)) if seconds else ended
             yield Kept(at, safe)
     finally:
-        if not safe and at is not None:
+        if not safe and at is not None and devices.lead():
             checkpoint.save(folder, at, identity)
 
 

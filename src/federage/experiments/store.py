@@ -134,7 +134,7 @@ def open_folder(folder: str | os.PathLike[str]) -> Recorded:
     for cast in where.values():
         if not cast.is_dir():
             raise StoreError(f"{cast} is missing; put it back, or run the experiment again")
-    return Recorded(folder, experiment, _sessions(folder), where)
+    return Recorded(folder, experiment, sessions(folder), where)
 
 
 def begin(folder: Path, experiment: Experiment, clients: pl.DataFrame, assigned: Sequence[Cast]) -> None:
@@ -151,15 +151,17 @@ def begin(folder: Path, experiment: Experiment, clients: pl.DataFrame, assigned:
     disk.put(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False).encode())
 
 
-def note_session(folder: Path, environment: Mapping[str, str], seconds: Mapping[str, float]) -> None:
-    """Write down where and when methods were played; the same session's note takes the place of its last one."""
-    before = [session for session in _sessions(folder) if session["environment"] != environment]
-    sessions = [*before, {"environment": dict(environment), "seconds": dict(seconds)}]
-    disk.put(folder / ENVIRONMENT, json.dumps({"sessions": sessions}, indent=1, ensure_ascii=False).encode())
+def note_session(
+    folder: Path, before: Sequence[Mapping[str, Any]], environment: Mapping[str, str], seconds: Mapping[str, float]
+) -> None:
+    """Write down where and when methods were played, after the sessions that were `before` this one."""
+    noted = [*before, {"environment": dict(environment), "seconds": dict(seconds)}]
+    disk.put(folder / ENVIRONMENT, json.dumps({"sessions": noted}, indent=1, ensure_ascii=False).encode())
 
 
-def _sessions(folder: Path) -> list[dict[str, Any]]:
-    path = folder / ENVIRONMENT
+def sessions(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The sessions in which something was played here."""
+    path = Path(folder) / ENVIRONMENT
     return list(_json(path).get("sessions", [])) if path.is_file() else []
 
 
