@@ -119,3 +119,10 @@ def test_where_nothing_is_defined():
     assert np.isfinite(looked.legs.train_loss).all()
     assert looked.legs.finite.all()
     assert looked.tail == 0
+
+
+def test_where_nothing_is_looked_at_a_result_says_so():
+    arrays = [(np.ones((4, 2)), np.arange(4) % 2)] * 3
+    clients = fr.partition.from_lists(arrays, validation=0)
+    problem = fr.Problem(fr.models.softmax(), clients, fr.participation.full(3), batch=2)
+    assert repr(fr.run(problem, fr.FedAvg(lr=0.1), rounds=2)) == "<FedAvg: nothing looked at after 2 rounds, 1 seed(s)>"

@@ -107,9 +107,16 @@ class Result:
         return self.broke < 0
 
     def __repr__(self) -> str:
-        kept = self.accuracy[self.finite, -1]
-        lost = len(self.seeds) - len(kept)
-        spread = f" ± {kept.std(ddof=1):.4f}" if len(kept) > 1 else ""
-        score = f"accuracy {kept.mean():.4f}{spread}" if len(kept) else "no finite run"
+        lost = len(self.seeds) - int(self.finite.sum())
+        score = "no finite run" if lost == len(self.seeds) else self._score()
         note = f", {lost} of {len(self.seeds)} runs not finite" if lost else ""
         return f"<{self.name}: {score} after {self.rounds[-1]} rounds, {len(self.seeds)} seed(s){note}>"
+
+    def _score(self) -> str:
+        """Mean and spread of the accuracy, or of the loss where there are no labels, or neither without examples."""
+        for name in ("accuracy", "loss"):
+            kept = getattr(self, name)[self.finite, -1]
+            if not np.isnan(kept).any():
+                spread = f" ± {kept.std(ddof=1):.4f}" if len(kept) > 1 else ""
+                return f"{name} {kept.mean():.4f}{spread}"
+        return "nothing looked at"
