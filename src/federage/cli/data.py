@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,19 @@ def add(commands: Any) -> None:
     getting.add_argument("name", metavar="NAME")
     getting.add_argument("--to", type=Path)
     getting.add_argument("--mirror", action="append", default=[])
+    getting.known["name"] = lambda: _known("SPECS")
     getting.set_defaults(run=get)
     checking = below.add_parser("check", text=CHECK)
     checking.add_argument("names", nargs="*", metavar="NAME")
     checking.add_argument("--in", dest="folder", type=Path)
+    checking.known["names"] = lambda: _known("DATASETS")
     checking.set_defaults(run=check)
+
+
+def _known(registry: str) -> Iterable[str]:
+    from federage import data
+
+    return getattr(data, registry)
 
 
 def get(arguments: Namespace) -> int:

@@ -59,18 +59,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _motivation(arguments: Namespace) -> int:
+    from federage.cli import paper
     from federage.errors import ExperimentError
-    from federage.paper import motivation
 
     if arguments.rounds or arguments.seeds:
         given = "--rounds" if arguments.rounds else "--seeds"
         raise ExperimentError(f"--motivation is played as the paper has it; leave {given} out")
-    folder = arguments.out or Path("runs/motivation")
-    made = motivation.run(folder, terminal.note)
-    if made.table is not None:
-        terminal.table("", *made.table, numbers=True)
-    for line in made.notes:
-        terminal.note(line)
-    for path in made.files:
-        print(path)
-    return 0
+    return paper.make("fig1", arguments.out or Path("runs/motivation"), "federage demo --motivation")

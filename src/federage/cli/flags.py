@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from federage.errors import ExperimentError, FederageError
 
 if TYPE_CHECKING:
+    from federage.cli.help import Parser
     from federage.experiments.experiment import Experiment
 
 Tables = dict[str, Any]
@@ -55,14 +56,19 @@ What to play; laid over what FILE says:
 """
 
 
-def add(command: ArgumentParser) -> None:
-    """The flags that `HELP` tells of."""
-    for name in CHOICES:
+def add(command: Parser, choices: Sequence[str] = CHOICES, numbers: Iterable[str] = NUMBERS) -> None:
+    """The flags that `HELP` tells of, or some of them."""
+    command.set_defaults(**dict.fromkeys((*CHOICES, *NUMBERS, "title")), method=[])
+    for name in choices:
         command.add_argument(f"--{name}", metavar="NAME")
-    command.add_argument("--method", action="append", default=[], metavar="KIND")
-    for key in NUMBERS:
+        command.known[f"--{name}"] = lambda table=name: known(table)
+    for key in numbers:
         command.add_argument(f"--{key.replace('_', '-')}", metavar="VALUE")
-    command.add_argument("--title")
+    if numbers:
+        command.add_argument("--method", action="append", default=[], metavar="KIND")
+        command.add_argument("--title")
+        command.known["--method"] = lambda: known("methods")
+        command.known["--precision"] = lambda: ("float32", "tensorfloat32", "bfloat16")
     command.add_argument("--set", action="append", default=[], dest="settings", metavar="TABLE.KEY=VALUE")
 
 
@@ -109,10 +115,10 @@ def lay(arguments: Namespace, tables: Tables) -> None:
         _set(tables, words)
 
 
-def choice(words: str, flag: str, known: Mapping[str, Any]) -> tuple[str, Tables]:
+def choice(words: str, flag: str, there_is: Mapping[str, Any]) -> tuple[str, Tables]:
     """NAME[:key=value,...], where a name may itself be module:function."""
     name, _, rest = words.partition(":")
-    if name not in known and rest and "=" not in rest.partition(":")[0]:
+    if name not in there_is and rest and "=" not in rest.partition(":")[0]:
         attribute, _, rest = rest.partition(":")
         name = f"{name}:{attribute}"
     settings: Tables = {}
@@ -159,18 +165,18 @@ def pieces(words: str) -> list[str]:
 
 def _lay_choice(tables: Tables, table: str, words: str) -> None:
     """The same name keeps what the file says besides; another one begins anew."""
-    known = _known(table)
-    name, settings = choice(words, f"--{table}", known)
+    there_is = known(table)
+    name, settings = choice(words, f"--{table}", there_is)
     before = tables.get(table)
     kept = before if isinstance(before, dict) and before.get("name") == name else {}
-    tables[table] = kept | {"name": name} | _from_here(name, settings, known)
+    tables[table] = kept | {"name": name} | _from_here(name, settings, there_is)
 
 
 def _lay_method(tables: Tables, words: str) -> str:
     """A method of the file's label keeps its other numbers, unless it is of another kind; gives the label."""
     head, colon, rest = words.partition(":")
     label, named, kind = head.rpartition("=")
-    kind, settings = choice(kind + colon + rest, "--method", _known("methods"))
+    kind, settings = choice(kind + colon + rest, "--method", known("methods"))
     if ":" in kind:
         label = label or kind.rpartition(":")[2]
     table = settings | ({"kind": kind} if named or ":" in kind else {})
@@ -216,13 +222,13 @@ def _below(tables: Tables, key: str, flag: str) -> Tables:
     return below
 
 
-def _from_here(name: str, settings: Tables, known: Mapping[str, Callable[..., Any]]) -> Tables:
+def _from_here(name: str, settings: Tables, there_is: Mapping[str, Callable[..., Any]]) -> Tables:
     """The settings with their paths made whole; a misfit stays, and is complained about where all are."""
     from federage.experiments.choice import maker
     from federage.experiments.values import Misfit, fit, parameters
 
     try:
-        takes = parameters(maker(name, known))
+        takes = parameters(maker(name, there_is))
     except FederageError:
         return settings
     whole = dict(settings)
@@ -235,7 +241,7 @@ def _from_here(name: str, settings: Tables, known: Mapping[str, Callable[..., An
     return whole
 
 
-def _known(table: str) -> Mapping[str, Callable[..., Any]]:
+def known(table: str) -> Mapping[str, Callable[..., Any]]:
     """What there is, by name."""
     from federage.algorithms import ALGORITHMS
     from federage.experiments.experiment import PARTITIONS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from federage.cli import terminal
@@ -17,11 +17,12 @@ from federage.errors import unknown
 
 
 class Parser(argparse.ArgumentParser):
-    """A command's parser; `text` is its whole help."""
+    """A command's parser; `text` is its whole help, `known` the words that a shell may offer, by option or place."""
 
     def __init__(self, *words: Any, text: str = "", **options: Any) -> None:
         super().__init__(*words, allow_abbrev=False, **options)
         self.text = text
+        self.known: dict[str, Callable[[], Iterable[str]]] = {}
 
     def commands(self) -> Any:
         """Where the commands below this one are added; without one, it shows its help and fails."""

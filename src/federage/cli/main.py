@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from federage.cli import data, demo, lists, run
+from federage.cli import cite, completion, data, demo, law, lists, paper, report, results, run, tune
 from federage.cli.help import Parser
 from federage.errors import ExperimentError, FederageError, RecordError
 
@@ -22,12 +22,25 @@ Usage: federage <command> [options]
 Start here:
   demo         Play six methods on embedded data and write a report
 
+Experiments:
+  run          Play an experiment, from a file, from flags or both
+  tune         Search each method's settings on validation data, with equal budgets
+  paper        Make a figure or table of the FedeRage paper
+
+Look at results:
+  table        Show what experiments came to
+  compare      Show how methods differ, seed by seed, and how sure that is
+  report       Write a page that works offline, or figures and tables for a paper
+
 Data:
   data get     Download a dataset
   data check   Say whether datasets are on this machine, whole and unaltered
 
 Look up:
-  list         Algorithms with what they read, participation laws, datasets, models
+  list         Algorithms with what they read, laws, datasets, partitions, models
+  law          Show who gets through: pi and p of each client, and how computed
+  cite         Print BibTeX of what an experiment uses
+  completion   Make a shell complete commands, options and names
 
 Options:
   -h, --help   Show this, or with a command its options
@@ -35,7 +48,8 @@ Options:
 
 Examples:
   federage demo
-  federage data get mnist --to data
+  federage run experiment.toml
+  federage report runs/experiment
   federage list algorithms
 """
 
@@ -73,10 +87,8 @@ def parser() -> Parser:
     top = Parser(prog="federage", text=HELP)
     top.add_argument("--version", action="version", version=f"federage {metadata.version('federage')}")
     commands = top.commands()
-    demo.add(commands)
-    run.add(commands)
-    data.add(commands)
-    lists.add(commands)
+    for command in (demo, run, tune, paper, results, report, data, lists, law, cite, completion):
+        command.add(commands)
     return top
 
 

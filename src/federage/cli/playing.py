@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import shlex
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from federage.cli import terminal
-from federage.cli.progress import Legs, named
 
 if TYPE_CHECKING:
+    from federage.cli.progress import Legs
     from federage.experiments import Recorded
     from federage.experiments.experiment import Experiment
     from federage.experiments.play import Tick
@@ -26,77 +26,96 @@ def play(experiment: Experiment, folder: Path, quiet: bool = False) -> Recorded:
       folder: where to.
       quiet: say nothing, as a process does that only helps another one.
     """
+    from federage.errors import ExperimentError
     from federage.experiments import play, store
 
     if not experiment.methods:
-        from federage.errors import ExperimentError
-
         raise ExperimentError(
             f"{experiment.source or 'the experiment'}: expected at least one method, but none came; "
             "give [methods.FedAvg] with lr = 0.1, or --method FedAvg:lr=0.1"
         )
     if quiet:
         return play(experiment, folder)
-    begun = (folder / store.INDEX).is_file()
     terminal.note(f"{experiment.title} ({size(experiment)})")
-    last: list[Tick] = []
-    with Legs(list(experiment.methods)) as progress, _asked_to_stop(folder, progress.say) as asked:
-
-        def tell(tick: Tick) -> None:
-            if begun and not last:
-                terminal.note(f"going on with what {folder} has already")
-            last[:] = [tick]
-            if tick.progress is None and asked():  # between two casts there is nothing under way to wait for
-                raise KeyboardInterrupt(f"stopped before {named(tick.labels)}; {_go_on(folder)}")
-            progress(tick)
-
-        recorded = play(experiment, folder, tell=tell, stop=asked)
-    if not last:
-        terminal.note(f"{folder} is finished: nothing to play")
-    elif not recorded.finished:
-        tick = last[0]
-        at = 0 if tick.progress is None else tick.progress.round
-        raise KeyboardInterrupt(
-            f"stopped after round {at:,} of {tick.rounds:,} of {named(tick.labels)}; {_go_on(folder)}"
-        )
+    begun = f"going on with what {folder} has already" if (folder / store.INDEX).is_file() else ""
+    with watched(f"federage run --resume {shlex.quote(str(folder))}", list(experiment.methods), begun) as watch:
+        recorded = play(experiment, folder, tell=watch.tell, stop=watch.stop)
+        if watch.last is None:
+            terminal.note(f"{folder} is finished: nothing to play")
+        elif not recorded.finished:
+            watch.end()
     return recorded
 
 
 def size(experiment: Experiment) -> str:
     """How much there is to play."""
-    return ", ".join(
-        f"{count:,} {thing}{'' if count == 1 else 's'}"
-        for count, thing in (
-            (len(experiment.methods), "method"),
-            (experiment.rounds, "round"),
-            (len(experiment.seeds), "seed"),
-        )
-    )
+    counts = {"method": len(experiment.methods), "round": experiment.rounds, "seed": len(experiment.seeds)}
+    return ", ".join(f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counts.items())
 
 
-def _go_on(folder: Path) -> str:
-    return f"go on with: federage run --resume {shlex.quote(str(folder))}"
+class Watch:
+    """What is told to whoever watches, and what is asked of him: whether to stop.
+
+    Attributes:
+      last: the latest tick; None as long as nothing is played.
+    """
+
+    def __init__(self, legs: Legs, again: str, begun: str) -> None:
+        self.last: Tick | None = None
+        self.asked = False
+        self._legs, self._again, self._begun = legs, again, begun
+
+    def tell(self, tick: Tick) -> None:
+        """Show how far it has come."""
+        if self.last is None and self._begun:
+            terminal.note(self._begun)
+        self.last = tick
+        if tick.progress is None and self.asked:  # between two casts nothing is under way to wait for
+            self.end()
+        self._legs(tick)
+
+    def stop(self) -> bool:
+        """Whether to end after this leg."""
+        return self.asked
+
+    def end(self) -> NoReturn:
+        """End the command, saying how far it has come and how to go on."""
+        from federage.cli.progress import named
+
+        if self.last is None:
+            raise KeyboardInterrupt(f"stopped; go on with: {self._again}")
+        at = 0 if self.last.progress is None else self.last.progress.round
+        where = f"after round {at:,} of {self.last.rounds:,} of" if at else "before"
+        raise KeyboardInterrupt(f"stopped {where} {named(self.last.labels)}; go on with: {self._again}")
+
+    def interrupted(self, *_: object) -> None:
+        """Ctrl-C: the first asks to stop, the second does not ask."""
+        if self.asked:
+            raise KeyboardInterrupt(f"interrupted; go on with: {self._again}")
+        self.asked = True
+        self._legs.say("stopping after this leg; Ctrl-C again stops at once")
 
 
 @contextlib.contextmanager
-def _asked_to_stop(folder: Path, say: Callable[[str], None]) -> Generator[Callable[[], bool]]:
-    """Whether somebody has pressed Ctrl-C; the second time ends the program at once.
+def watched(again: str, labels: Sequence[str] = (), begun: str = "") -> Generator[Watch]:
+    """Progress on stderr, and Ctrl-C, while something is played.
 
     Where interrupts are ignored, as in the background of a script's shell, they stay so.
+
+    Args:
+      again: the command that goes on.
+      labels: of what is played, as far as they are known.
+      begun: what to say if something is played, because some of it was before.
     """
-    asked: list[bool] = []
+    from federage.cli.progress import Legs
 
-    def interrupted(*_: object) -> None:
-        if asked:
-            raise KeyboardInterrupt(f"interrupted; {_go_on(folder)}")
-        asked.append(True)
-        say("stopping after this leg; Ctrl-C again stops at once")
-
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield lambda: False
-        return
-    signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    with Legs(labels) as legs:
+        watch = Watch(legs, again, begun)
+        mine = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        try:
+            if mine:
+                signal.signal(signal.SIGINT, watch.interrupted)
+            yield watch
+        finally:
+            if mine:
+                signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -66,13 +66,13 @@ class _Bars:
 class Legs(_Bars):
     """An experiment, cast by cast and leg by leg."""
 
-    def __init__(self, labels: list[str]) -> None:
+    def __init__(self, labels: Sequence[str]) -> None:
         super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
             TextColumn("{task.fields[state]}", markup=False),
         )
-        self.width = max(map(len, labels))
+        self.width = max(map(len, labels), default=0)
         self.first: tuple[int, float] | None = (
             None  # round and seconds after the first leg, which holds the compilation
         )
@@ -83,6 +83,7 @@ class Legs(_Bars):
             name = f"{tick.number + 1:>{len(str(tick.casts))}}/{tick.casts}  {name}"
         if tick.progress is None:
             self.first = None
+            self.said.pop(name, None)  # methods of these names may have been played in an experiment before this one
             self.show(name, 0, tick.rounds, "", state="compiling")
             return
         done = tick.progress.round
