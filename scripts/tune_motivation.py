@@ -22,7 +22,7 @@ import numpy as np
 import federage as fr
 from federage.data import synthetic
 from federage.experiments.environment import environment
-from federage.paper import motivation
+from federage.paper.stage import Stage
 
 DATA_SEED, SEEDS = 1, (100, 101, 102, 103, 104)
 TARGET = Path(__file__).with_name("motivation_tuning.json")
@@ -42,7 +42,7 @@ def row(result: fr.Result, names: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    experiment = motivation.experiment()
+    experiment = Stage(("motivation",), Path()).experiment("motivation")
     problem = dataclasses.replace(experiment.problem(), clients=synthetic.motivating_example(seed=DATA_SEED))
     found = {}
     for label, methods in CONFIGURATIONS.items():

@@ -1,5 +1,6 @@
 """The motivating example: what is drawn is what was measured, and it was tuned as it says."""
 
+import csv
 import dataclasses
 import json
 from pathlib import Path
@@ -12,13 +13,18 @@ from federage import FedAvg
 from federage.data import synthetic
 from federage.paper import drawing, motivation, motivation_figure
 from federage.paper.motivation import CELLS, FINAL, REACH
+from federage.paper.stage import Stage
 
 TUNING = json.loads((Path(__file__).parents[2] / "scripts" / "motivation_tuning.json").read_text())
 
 
+def experiment():
+    return Stage(("motivation",), Path()).experiment("motivation")
+
+
 @pytest.fixture(scope="module")
 def played():
-    return motivation.play(dataclasses.replace(motivation.experiment(), rounds=40, every=2, seeds=(0, 1)))
+    return motivation.play(dataclasses.replace(experiment(), rounds=40, every=2, seeds=(0, 1)))
 
 
 def test_one_client_a_round_is_heard_as_often_as_the_paper_says(played):
@@ -30,24 +36,24 @@ def test_one_client_a_round_is_heard_as_often_as_the_paper_says(played):
 
 
 def test_the_control_has_federage_s_effective_step_size():
-    methods = motivation.experiment().methods
+    methods = experiment().methods
     federage = methods["FedeRage"]
     assert methods["FedAvg at κ·lr"] == FedAvg(lr=pytest.approx(federage.kappa * federage.lr))
 
 
 @pytest.mark.parametrize("label", ["FedAvg", "FedeRage"])
 def test_every_method_is_played_as_it_was_tuned(label):
-    found, method = TUNING["methods"][label], motivation.experiment().methods[label]
+    found, method = TUNING["methods"][label], experiment().methods[label]
     settings = {name: value for name, value in found["chosen"].items() if name != "accuracy"}
     assert {name: getattr(method, name) for name in settings} == settings
     assert found["chosen"]["accuracy"] == max(row["accuracy"] or 0 for row in found["table"])
     assert len({tuple(row.values()) for row in found["table"]}) == len(found["table"]) == 48
     assert found["on_the_edge"] == []
-    assert TUNING["runs"]["rounds"] == motivation.experiment().rounds
+    assert TUNING["runs"]["rounds"] == experiment().rounds
 
 
 def test_tuning_saw_neither_these_examples_nor_these_seeds():
-    example = motivation.experiment()
+    example = experiment()
     assert not set(TUNING["runs"]["seeds"]) & set(example.seeds)
     assert TUNING["runs"]["data_seed"] != example.data.settings["seed"]
 
@@ -94,8 +100,11 @@ def test_the_table_holds_the_means_of_the_final_looks(played):
 
 
 def test_the_files(played, tmp_path):
-    svg, png, page = motivation_figure.write(played, tmp_path / "new")
-    assert [path.name for path in (svg, png, page)] == ["motivation.svg", "motivation.png", "motivation.html"]
+    table, notes = motivation.table(played), motivation.notes(played)
+    drawn = drawing.Drawn("The example", [motivation_figure.picture(played)], table, notes)
+    made = drawing.write(tmp_path / "new", "fig1", drawn)
+    assert [path.name for path in made.files] == ["fig1.svg", "fig1.png", "fig1.csv", "fig1.html"]
+    svg, png, numbers, page = made.files
     assert png.read_bytes().startswith(b"\x89PNG")
     for text in (svg.read_text(), page.read_text()):
         assert "#0100" not in text, "every stand-in became a variable"
@@ -103,8 +112,11 @@ def test_the_files(played, tmp_path):
         assert 'role="img"' in text
     html = page.read_text()
     assert "http" not in html.replace("http://www.w3.org", ""), "the page needs nothing from elsewhere"
-    for row in motivation.table(played).rows:
+    for row in table.rows:
         assert all(cell.strip() in html for cell in row)
+    head, first, *_ = csv.reader(numbers.read_text().splitlines())
+    assert head == ["", *table.columns]
+    assert first == [table.rows[0][0], *(cell.strip() for cell in table.rows[1])]
 
 
 def test_a_single_seed_has_no_spread(played):
@@ -123,4 +135,4 @@ def test_a_single_seed_has_no_spread(played):
     single = dataclasses.replace(played, experiment=example, results=one)
     assert "±" not in "".join(cell for row in motivation.table(single).rows for cell in row)
     assert not any("paired" in note for note in motivation.notes(single))
-    drawing._svg(motivation_figure.picture(single))
+    drawing._svg(motivation_figure.picture(single), "")

@@ -62,7 +62,7 @@ def _results(recorded: Recorded) -> str:
     for checkpoint, name in tables.checkpoints(recorded).items():
         lines += [r"\midrule", rf"\multicolumn{{{len(known) + 1}}}{{l}}{{\emph{{{text(name)}}}}} \\"]
         for label in recorded.methods:
-            row = " & ".join(_marked(cells[checkpoint, key, label]) for key in known)
+            row = " & ".join(marked(cells[checkpoint, key, label]) for key in known)
             lines.append(rf"{text(label)} & {row} \\")
     seeds, looks = len(recorded.experiment.seeds), min(tables.FINAL, recorded.looks["round"].n_unique())
     caption = (
@@ -74,7 +74,8 @@ def _results(recorded: Recorded) -> str:
     return _table("l" + "c" * len(known), ["", *(metric.name for metric in known.values())], lines, caption)
 
 
-def _marked(row: Mapping[str, Any]) -> str:
+def marked(row: Mapping[str, Any]) -> str:
+    """A row of `tables.results` as an entry, with the marks of Table I."""
     if row["mean"] is None:
         return "--"
     scale, digits = (100, 2) if METRICS[row["metric"]].share else (1, 4)

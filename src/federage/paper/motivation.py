@@ -7,9 +7,8 @@ the models themselves, to colour the plane by what they predict.
 from __future__ import annotations
 
 import dataclasses
-import itertools
+import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +16,11 @@ import numpy as np
 
 from federage.analysis import statistics
 from federage.core.result import Result
-from federage.core.run import sweep
+from federage.core.run import Progress, result_of, stream
 from federage.core.types import Clients
-from federage.experiments import reading
 from federage.experiments.experiment import Experiment
-from federage.paper.drawing import Made, Table
+from federage.experiments.play import Tick
+from federage.paper.drawing import Table, apart, percent
 
 FINAL = 10
 """Looks at the end of a run that the table averages over, as the paper does over rounds."""
@@ -63,29 +62,29 @@ class Motivation:
         return (by_client if clients is None else by_client[..., clients]).mean(axis=-1)
 
 
-def experiment() -> Experiment:
-    """The example, as its file has it."""
-    return reading.load(Path(__file__).with_name("motivation.toml"))
+def play(example: Experiment, tell: Callable[[Tick], None] = lambda tick: None) -> Motivation:
+    """Train every method on every seed; methods of one kind share a compiled program."""
+    problem, results = example.problem(), {}
+    for number, (label, method) in enumerate(example.methods.items()):
+        started, progress = time.perf_counter(), None
 
+        def told(at: Progress | None, label: str = label, number: int = number, started: float = started) -> None:
+            seconds = time.perf_counter() - started
+            tell(Tick((label,), example.seeds, number, len(example.methods), example.rounds, seconds, at))
 
-def play(example: Experiment | None = None, tell: Callable[[str], None] = lambda line: None) -> Motivation:
-    """Train every method on every seed; methods of one kind in one program."""
-    example = experiment() if example is None else example
-    problem = example.problem()
-    results: dict[str, Result] = {}
-    for kind, labels in itertools.groupby(example.methods, key=lambda label: type(example.methods[label])):
-        labels = list(labels)
-        tell(f"{kind.__name__}: {example.rounds:,} rounds on {len(example.seeds)} seeds ({', '.join(labels)})")
-        played = sweep(
+        told(None)
+        for progress in stream(
             problem,
-            [example.methods[label] for label in labels],
+            method,
             rounds=example.rounds,
             seeds=example.seeds,
             every=example.every,
             watch=("smooth",),
             smooth=example.smooth,
-        )
-        results |= dict(zip(labels, played, strict=True))
+        ):
+            told(progress)
+        assert progress is not None  # an experiment has at least one round
+        results[label] = result_of(problem, method, example.seeds, progress)
     plane = jnp.asarray(centres())
 
     def predicted(result: Result) -> np.ndarray:
@@ -120,7 +119,7 @@ def table(played: Motivation) -> Table:
                 *(played.accuracy(label, checkpoint, g) for g in groups.values()),
             ]
             columns.append(np.asarray(result.looks[checkpoint].worst, np.float64))
-            rows.append([f"  {label}", *(_words(values[:, -FINAL:]) for values in columns)])
+            rows.append([f"  {label}", *(_score(values[:, -FINAL:]) for values in columns)])
     return Table(["accuracy in %", "all clients", *groups, "worst client"], rows)
 
 
@@ -137,18 +136,8 @@ def notes(played: Motivation) -> tuple[str, ...]:
     )
 
 
-def run(folder: Path, tell: Callable[[str], None] = lambda line: None) -> Made:
-    """Play the example and write its figure and its page into a folder."""
-    from federage.paper import motivation_figure
-
-    played = play(tell=tell)
-    return Made(motivation_figure.write(played, folder), table(played), notes(played))
-
-
 def _differences(played: Motivation) -> list[str]:
     """The last method against each other one, seed by seed."""
-    if len(played.experiment.seeds) < 2:
-        return []
     *others, last = played.results
     said = []
     for checkpoint, name in CHECKPOINTS.items():
@@ -156,19 +145,13 @@ def _differences(played: Motivation) -> list[str]:
             statistics.by_seed(played.accuracy(label, checkpoint)[:, -FINAL:]) for label in (last, *others)
         )
         for other, values in zip(others, theirs, strict=True):
-            d = statistics.paired(mine, values)
-            if d.n > 1:
-                said.append(
-                    f"{last} minus {other}, {name}: {100 * d.difference:+.1f} points "
-                    f"(95 % interval {100 * d.low:+.1f} to {100 * d.high:+.1f}, {d.n} seeds, paired)."
-                )
-    return said
+            said.append(apart(f"{last} minus {other}, {name}", statistics.paired(mine, values)))
+    return [words for words in said if words]
 
 
-def _words(values: np.ndarray) -> str:
+def _score(values: np.ndarray) -> str:
     summary = statistics.summarise(values)
-    spread = "" if np.isnan(summary.std_over_seeds) else f" ± {100 * summary.std_over_seeds:.1f}"
-    return "-" if np.isnan(summary.mean) else f"{100 * summary.mean:.1f}{spread}"
+    return percent(100 * summary.mean, 100 * summary.std_over_seeds)
 
 
 def _named(group: np.ndarray, weights: np.ndarray) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -11,7 +10,9 @@ import numpy as np
 
 from federage.experiments import palette
 from federage.paper import drawing, motivation
+from federage.paper.drawing import Drawn, Picture
 from federage.paper.motivation import CELLS, REACH, Motivation
+from federage.paper.stage import Stage
 
 CLASSES = palette.SERIES[3:6]
 """The classes' colours: none that a method has."""
@@ -20,19 +21,15 @@ _SHOWN = 40  # examples of a client in each panel
 _PANEL = 2 * CELLS  # pixels: two a cell, so that the cells' edges lie between pixels
 
 
-def write(played: Motivation, folder: Path) -> list[Path]:
-    """The figure as SVG and PNG, and a page with it, the table and the notes."""
-    return drawing.write(
-        folder,
-        "motivation",
-        played.experiment.title,
-        [picture(played)],
-        motivation.table(played),
-        motivation.notes(played),
-    )
+def draw(stage: Stage) -> Drawn:
+    """The example, played anew: it takes half a minute."""
+    (name,) = stage.names
+    played = motivation.play(stage.experiment(name), stage.tell)
+    title = played.experiment.title
+    return Drawn(title, [picture(played)], motivation.table(played), motivation.notes(played))
 
 
-def picture(played: Motivation) -> drawing.Picture:
+def picture(played: Motivation) -> Picture:
     """Regions above, curves below."""
     example = played.experiment
     caption = (
@@ -42,7 +39,7 @@ def picture(played: Motivation) -> drawing.Picture:
         "that is heard. Below: test accuracy of the last checkpoint against rounds. Line: mean over "
         f"{len(example.seeds)} seeds; band: one standard deviation."
     )
-    return drawing.Picture("motivation", example.title, caption, charts(played))
+    return Picture("fig1", example.title, caption, charts(played))
 
 
 def charts(played: Motivation) -> alt.TopLevelMixin:
@@ -57,18 +54,22 @@ def _data(played: Motivation) -> Any:
     names = []
     for client, weight in enumerate(played.weights):
         x, y = np.mean([(row["x"], row["y"]) for row in _examples(played, client)], axis=0)
-        out = 1.56  # outwards from the middle of its examples
+        out = 1.46  # outwards from the middle of its examples
         names.append({"x": x * out, "y": y * out, "name": f"client {client + 1}", "p": f"p = {weight:.2g}"})
     text = alt.Chart(drawing.inline(names)).encode(x=_axis("x"), y=_axis("y"))
-    halo: dict[str, Any] = {"stroke": palette.PAPER.stand_in, "strokeWidth": 4, "strokeJoin": "round"}
+    bold = {"dy": -7, "fontWeight": 600, "color": palette.INK.stand_in}
+    plain = {"dy": 7, "color": palette.QUIET.stand_in}
+    halo = {"stroke": palette.PAPER.stand_in, "strokeWidth": 4, "strokeJoin": "round"}
     lines = [
-        text.mark_text(dy=dy, fontSize=11, color=colour.stand_in, **look).encode(text=f"{line}:N")
-        for line, dy, colour in (("name", -7, palette.INK), ("p", 7, palette.QUIET))
-        for look in (halo, {})
+        _words(text, line, **look, **around) for line, look in (("name", bold), ("p", plain)) for around in (halo, {})
     ]
     return alt.layer(_points(points), *lines).properties(
         width=_PANEL, height=_PANEL, title=alt.Title("The data", subtitle="two clusters a client, three classes")
     )
+
+
+def _words(places: alt.Chart, line: str, **look: Any) -> alt.Chart:
+    return places.mark_text(fontSize=11, **look).encode(text=f"{line}:N")
 
 
 def _regions(played: Motivation, label: str) -> Any:
