@@ -64,7 +64,7 @@ def _data(played: Motivation) -> Any:
         _words(text, line, **look, **around) for line, look in (("name", bold), ("p", plain)) for around in (halo, {})
     ]
     return alt.layer(_points(points), *lines).properties(
-        width=_PANEL, height=_PANEL, title=alt.Title("The data", subtitle="two clusters a client, three classes")
+        width=_PANEL, height=_PANEL, title=alt.Title("The data", subtitle=["two clusters a client,", "three classes"])
     )
 
 
@@ -73,8 +73,8 @@ def _words(places: alt.Chart, line: str, **look: Any) -> alt.Chart:
 
 
 def _regions(played: Motivation, label: str) -> Any:
-    said = f"all {_last(played, label):.0%}" + "".join(
-        f", {name.split(' (')[0]} {_last(played, label, group):.0%}" for name, group in played.groups.items()
+    groups = ", ".join(
+        f"{name.split(' (')[0]} {_last(played, label, group):.0%}" for name, group in played.groups.items()
     )
     cells = (
         alt.Chart(drawing.inline(stretches(played.regions[label])))
@@ -82,7 +82,7 @@ def _regions(played: Motivation, label: str) -> Any:
         .encode(x=_axis("x"), x2="x2:Q", y=_axis("y"), y2="y2:Q", color=_by_class())
     )
     points = [row for client in range(len(played.clients)) for row in _examples(played, client, _SHOWN)]
-    title = alt.Title(label, subtitle=said)
+    title = alt.Title(label, subtitle=[f"all clients {_last(played, label):.0%}", groups])
     return alt.layer(cells, _points(points)).properties(width=_PANEL, height=_PANEL, title=title)
 
 
