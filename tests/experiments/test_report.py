@@ -300,15 +300,18 @@ def test_a_run_that_was_played_is_reported_as_it_was_recorded(tmp_path):
             "model": {"name": "softmax"},
             "work": {"batch": 8, "local_steps": 2},
             "runs": {"rounds": 6, "every": 2, "seeds": 2},
-            "methods": {"FedAvg": {"lr": 0.1}, "FedeRage": {"lr": 0.05, "alpha": 0.2}},
+            "methods": {
+                "a tenth": {"kind": "federage", "lr": 0.05, "alpha": 0.1},
+                "a half": {"kind": "federage", "lr": 0.05, "alpha": 0.5},
+            },
         }
     )
     recorded = play(experiment, tmp_path)
     page = Page(report.html([recorded]))
     assert len(page.of("figure")) == len(charts.FIGURES)
-    [_, _, fedavg, *_] = next(table for table in page.tables if table[1][0][2] == "last checkpoint")
-    looks = recorded.looks.filter(method="FedAvg", checkpoint="last")
-    assert fedavg[1][2] == f"{100 * looks['accuracy'].mean():.1f} ± {100 * looks['accuracy'].std():.1f}"
+    [_, _, first, *_] = next(table for table in page.tables if table[1][0][2] == "last checkpoint")
+    looks = recorded.looks.filter(method="a tenth", checkpoint="last")
+    assert first[1][2] == f"{100 * looks['accuracy'].mean():.1f} ± {100 * looks['accuracy'].std():.1f}"
     law = experiment.problem().law
     assert f"each gets through in {100 * law.inclusion().values[8:].mean():.2g} % of the rounds" in page.text
     assert f"({law.weights().how})" in page.text or f"(exact, {law.weights().how})" in page.text

@@ -139,6 +139,25 @@ def test_the_answer_never_oversells(recorded):
     assert costs[1] == "It also has the highest mean for the worst 10 % (63.0 %)."
 
 
+def test_more_comparisons_need_more_to_be_sure(monkeypatch):
+    """SCAFFOLD against FedAvg has p = 0.014: enough among three pairs of methods, not among six."""
+    monkeypatch.setitem(by_hand.MEANS, "twin", by_hand.MEANS["FedAvg"])
+    monkeypatch.setitem(by_hand.EFFECTS, "twin", by_hand.EFFECTS["FedAvg"])
+    recorded = by_hand.recorded(methods=list(by_hand.MEANS))
+    told = tables.paired_at(recorded, "last", "accuracy").row(
+        by_predicate=(pl.col("against") == "best") & (pl.col("method") == "FedAvg"), named=True
+    )
+    assert told["p"] == pytest.approx(0.01385, abs=1e-5)
+    assert told["p_holm"] == pytest.approx(6 * told["p"])
+    assert "ahead" not in report_words.answer(recorded)[1]
+
+
+def test_any_method_may_be_compared_with(recorded):
+    asked = tables.paired(recorded, to="FedeRage <κ>").filter(against="to", checkpoint="last", metric="rare")
+    assert asked["method"].to_list() == ["FedAvg", "SCAFFOLD"]
+    assert asked["difference"].to_list() == pytest.approx([-0.125, -0.095])
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

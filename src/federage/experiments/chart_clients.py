@@ -14,7 +14,7 @@ from federage.experiments.chart_style import Figure
 from federage.experiments.report_words import listed
 from federage.experiments.store import Recorded
 
-POINTS = 6000
+POINTS = 2400
 """The most points of a figure, and a third of it the most of a panel: more would be a blot."""
 
 _LOGARITHMIC = alt.Axis(tickCount=4, format="~g", grid=False)

@@ -13,21 +13,23 @@ from federage.experiments.store import Recorded
 
 def glance(recorded: Recorded, pens: Pens) -> Figure | None:
     """Every method's accuracy over all clients and for those who are worst off, at the last checkpoint."""
-    known = [key for key, metric in tables.metrics(recorded).items() if metric.share]
+    known = {key: metric.name for key, metric in tables.metrics(recorded).items() if metric.share}
+    if not known:
+        return None
     rows = (
-        tables.results(recorded)
-        .filter((pl.col("checkpoint") == "last") & pl.col("metric").is_in(known))
+        pl.concat(
+            tables.results_at(recorded, "last", key).with_columns(metric=pl.lit(name)) for key, name in known.items()
+        )
         .filter(pl.col("method").is_in(list(pens)))
         .drop_nulls("mean")
         .with_columns(
-            metric=pl.col("metric").replace_strict({key: metric.name for key, metric in tables.METRICS.items()}),
             low=(pl.col("mean") - pl.col("std_over_seeds").fill_null(0)).clip(0, 1),
             high=(pl.col("mean") + pl.col("std_over_seeds").fill_null(0)).clip(0, 1),
         )
     )
     if not len(rows):
         return None
-    names = [tables.METRICS[key].name for key in known]
+    names = list(known.values())
     ranked = rows.filter(pl.col("metric") == names[0]).sort("mean", descending=True)["method"].to_list()
     near = [alt.Tooltip(f"{name}:Q", format=chart_style.SHARE) for name in ("mean", "low", "high")]
     base = (
@@ -69,8 +71,7 @@ def differences(recorded: Recorded, pens: Pens) -> Figure | None:
     """Differences from the best method and from FedAvg, with the interval of the seeds and that of the Z-test."""
     metric = tables.headline(recorded)
     rows = (
-        tables.paired(recorded)
-        .filter((pl.col("checkpoint") == "last") & (pl.col("metric") == metric))
+        tables.paired_at(recorded, "last", metric)
         .filter(pl.col("method").is_in(list(pens)))
         .drop_nulls(["difference", "low"])
         .with_columns(panel=pl.format("minus {}", pl.col("reference")))

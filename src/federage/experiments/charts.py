@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import polars as pl
-
 from federage.experiments import chart_clients, chart_rounds, chart_scores, palette, tables
 from federage.experiments.chart_style import Figure
 from federage.experiments.palette import Pen
@@ -38,17 +36,18 @@ def shown(recorded: Recorded) -> list[str]:
     if len(recorded.methods) <= MOST:
         return recorded.methods
     metric = tables.headline(recorded)
-    ranked = tables.results(recorded).filter((pl.col("checkpoint") == "last") & (pl.col("metric") == metric))
-    best = ranked.sort("mean", descending=tables.METRICS[metric].sign > 0, nulls_last=True).head(MOST)["method"]
-    return [label for label in recorded.methods if label in set(best)]
+    ranked = tables.results_at(recorded, "last", metric).sort(
+        "mean", descending=tables.METRICS[metric].sign > 0, nulls_last=True
+    )
+    best = set(ranked.head(MOST)["method"])
+    return [label for label in recorded.methods if label in best]
 
 
 def draw(name: str, recorded: Recorded, drawn: Mapping[str, Pen] | None = None) -> Figure | None:
     """A figure by its name."""
-    kept = shown(recorded)
-    figure = FIGURES[name](
-        recorded, {label: pen for label, pen in (drawn or pens([recorded])).items() if label in kept}
-    )
+    drawn = drawn or pens([recorded])
+    kept = {label: drawn[label] for label in recorded.methods if label in drawn}
+    figure = FIGURES[name](recorded, kept)
     if figure is None or len(kept) == len(recorded.methods):
         return figure
     return figure._replace(caption=f"{figure.caption} Shown: the best {len(kept)} of {len(recorded.methods)} methods.")

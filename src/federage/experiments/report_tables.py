@@ -40,8 +40,11 @@ def compared(recordeds: Sequence[Recorded], pens: Mapping[str, Pen]) -> str:
     for recorded in recordeds:
         heading = f'<th colspan="{len(keys) + 1}" scope="rowgroup">{escape(name(recorded))}</th>'
         body.append(f'<tbody class="part"><tr>{heading}</tr>')
-        table = tables.results(recorded).filter(pl.col("checkpoint") == "last")
-        cells = {(row["metric"], row["method"]): row for row in table.rows(named=True)}
+        cells = {
+            (key, row["method"]): row | {"metric": key}
+            for key in tables.metrics(recorded)
+            for row in tables.results_at(recorded, "last", key).rows(named=True)
+        }
         for label in recorded.methods:
             row = "".join(f"<td>{_marked(cells[key, label]) if (key, label) in cells else '–'}</td>" for key in keys)
             body.append(f"<tr>{_method(label, pens)}{row}</tr>")
@@ -58,9 +61,8 @@ def paired(recorded: Recorded, pens: Mapping[str, Pen]) -> str:
     """Differences in the headline metric at the last checkpoint, with what the seeds say and what the Z-test says."""
     key = tables.headline(recorded)
     scale, digits = (100, 2) if METRICS[key].share else (1, 4)
-    here = (pl.col("checkpoint") == "last") & (pl.col("metric") == key)
     body: list[str] = []
-    for part in tables.paired(recorded).filter(here).partition_by("against", "reference", maintain_order=True):
+    for part in tables.paired_at(recorded, "last", key).partition_by("against", "reference", maintain_order=True):
         against, reference = part.select("against", "reference").row(0)
         unit = "in points of accuracy" if METRICS[key].share else f"in {key}"
         what = f"minus {reference}{', the best mean' if against == 'best' else ''}, {unit}, paired by seed"

@@ -34,8 +34,7 @@ def setting(recorded: Recorded) -> str:
 def answer(recorded: Recorded) -> list[str]:
     """Which method, and at what cost to whom: a few sentences, of which the first is the answer."""
     key = tables.headline(recorded)
-    table, pairs = tables.results(recorded), tables.paired(recorded)
-    rows = _ranked(table, "last", key)
+    rows = _ranked(recorded, "last", key)
     if not rows:
         return ["No run stayed finite."]
     best, unit = rows[0], "accuracy" if METRICS[key].share else "loss"
@@ -45,14 +44,11 @@ def answer(recorded: Recorded) -> list[str]:
     ]
     if len(rows) == 1:
         return said
-    said.append(_apart(pairs, "last", key, best))
-    said += _costs(table, pairs, [key for key in ("worst_tenth", "rare") if key in tables.metrics(recorded)], best)
-    overall = max(
-        (row for name in tables.checkpoints(recorded) for row in _ranked(table, name, key)[:1]),
-        key=lambda row: METRICS[key].sign * row["mean"],
-    )
-    if overall["checkpoint"] != "last":
-        name = tables.checkpoints(recorded)[overall["checkpoint"]]
+    said.append(_apart(tables.paired_at(recorded, "last", key), key, best))
+    said += _costs(recorded, best)
+    tops = {name: _ranked(recorded, checkpoint, key)[0] for checkpoint, name in tables.checkpoints(recorded).items()}
+    name, overall = max(tops.items(), key=lambda top: METRICS[key].sign * top[1]["mean"])
+    if overall["mean"] != best["mean"]:
         said.append(
             f"Of all checkpoints, {overall['method']} has the {_best_word(key)} mean with the {name}: "
             f"{amount(overall['mean'], key)}."
@@ -100,11 +96,11 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _apart(pairs: pl.DataFrame, checkpoint: str, key: str, best: dict[str, Any]) -> str:
+def _apart(pairs: pl.DataFrame, key: str, best: dict[str, Any]) -> str:
     """Which methods the best one can be told apart from."""
     if best["seeds"] < 2:
         return "One seed cannot say whether that is more than chance."
-    rows = _against(pairs, checkpoint, key)
+    rows = _against(pairs)
     apart = [row for row in rows if row["p_holm"] is not None and row["p_holm"] < 1 - LEVEL]
     alike = [row for row in rows if row not in apart]
     seeds = _counted(best["seeds"], "seed")
@@ -122,18 +118,19 @@ def _apart(pairs: pl.DataFrame, checkpoint: str, key: str, best: dict[str, Any])
     return f"With {seeds} it cannot be told apart from {listed(named)}.{ahead}"
 
 
-def _costs(table: pl.DataFrame, pairs: pl.DataFrame, keys: Sequence[str], best: dict[str, Any]) -> Iterable[str]:
+def _costs(recorded: Recorded, best: dict[str, Any]) -> Iterable[str]:
     """What the best method gives those who are worst off, next to the methods that are best for them."""
     also: list[str] = []
-    for key in keys:
-        rows = _ranked(table, "last", key)
+    for key in (key for key in ("worst_tenth", "rare") if key in tables.metrics(recorded)):
+        rows = _ranked(recorded, "last", key)
         own = next(amount(row["mean"], key) for row in rows if row["method"] == best["method"])
         whom = f"the {METRICS[key].name}"
         if rows[0]["method"] == best["method"]:
             also.append(f"{whom} ({own})")
             continue
         other = rows[0]
-        row = next(row for row in _against(pairs, "last", key) if row["method"] == best["method"])
+        pairs = _against(tables.paired_at(recorded, "last", key))
+        row = next(row for row in pairs if row["method"] == best["method"])
         sure = row["p_holm"] is not None and row["p_holm"] < 1 - LEVEL
         yield (
             f"For {whom} it has {own}; {other['method']} has the highest mean there, {amount(other['mean'], key)}: "
@@ -156,21 +153,16 @@ def _lead(row: dict[str, Any], key: str) -> str:
     return f"{lead('difference')}{unit}{within}"
 
 
-def _ranked(table: pl.DataFrame, checkpoint: str, key: str) -> list[dict[str, Any]]:
+def _ranked(recorded: Recorded, checkpoint: str, key: str) -> list[dict[str, Any]]:
     """The methods that have a mean there, the best first."""
-    rows = table.filter((pl.col("checkpoint") == checkpoint) & (pl.col("metric") == key)).drop_nulls("mean")
+    rows = tables.results_at(recorded, checkpoint, key).drop_nulls("mean")
     return rows.sort("mean", descending=METRICS[key].sign > 0, maintain_order=True).rows(named=True)
 
 
-def _against(pairs: pl.DataFrame, checkpoint: str, key: str) -> list[dict[str, Any]]:
-    """The others' differences from the best method there, the closest first."""
-    here = (pl.col("checkpoint") == checkpoint) & (pl.col("metric") == key) & (pl.col("against") == "best")
-    return (
-        pairs.filter(here)
-        .drop_nulls("difference")
-        .sort(pl.col("difference").abs(), maintain_order=True)
-        .rows(named=True)
-    )
+def _against(pairs: pl.DataFrame) -> list[dict[str, Any]]:
+    """The others' differences from the best method, the closest first."""
+    rows = pairs.filter(pl.col("against") == "best").drop_nulls("difference")
+    return rows.sort(pl.col("difference").abs(), maintain_order=True).rows(named=True)
 
 
 def _best_word(key: str) -> str:
@@ -212,8 +204,7 @@ def _rare(clients: pl.DataFrame) -> str:
 def worth(recorded: Recorded) -> str:
     """Why seeds, and not values, are counted."""
     key = tables.headline(recorded)
-    rows = tables.results(recorded).filter((pl.col("checkpoint") == "last") & (pl.col("metric") == key))
-    known = rows.drop_nulls("worth").filter(pl.col("values") > pl.col("seeds"))
+    known = tables.results_at(recorded, "last", key).drop_nulls("worth").filter(pl.col("values") > pl.col("seeds"))
     said = (
         "Every method met the same arrivals, mini-batches and first weights on a seed, so methods are compared seed by "
         "seed. The paper's Z-test counts every final look of every seed as a witness of its own."

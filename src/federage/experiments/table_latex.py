@@ -9,8 +9,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from federage.experiments import tables
 from federage.experiments.store import Recorded
 from federage.experiments.tables import METRICS
@@ -92,9 +90,8 @@ def marked(row: Mapping[str, Any]) -> str:
 def _paired(recorded: Recorded) -> str:
     key = tables.headline(recorded)
     scale, digits = (100, 2) if METRICS[key].share else (1, 4)
-    here = (pl.col("checkpoint") == "last") & (pl.col("metric") == key)
     lines: list[str] = []
-    for part in tables.paired(recorded).filter(here).partition_by("against", "reference", maintain_order=True):
+    for part in tables.paired_at(recorded, "last", key).partition_by("against", "reference", maintain_order=True):
         lines += [r"\midrule", rf"\multicolumn{{6}}{{l}}{{\emph{{minus {text(part['reference'][0])}}}}} \\"]
         for row in part.rows(named=True):
             gap, low, high = (_signed(row[name], scale, digits) for name in ("difference", "low", "high"))

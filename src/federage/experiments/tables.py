@@ -90,31 +90,38 @@ def at_the_end(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def results(recorded: Recorded) -> pl.DataFrame:
-    """A row a checkpoint, metric and method: mean, spreads, and the paper's marks of Table I.
+    """`results_at`, a row a checkpoint, metric and method."""
+    return _everywhere(recorded, lambda checkpoint, key: results_at(recorded, checkpoint, key))
+
+
+def results_at(recorded: Recorded, checkpoint: str, metric: str) -> pl.DataFrame:
+    """A row a method: mean, spreads, and the paper's marks of Table I.
 
     `std` is over all values, seeds times final looks, as Table I prints it; `std_over_seeds` is over one number a seed;
     `worth` says how many independent values the values are worth (`analysis.statistics.summarise`). The dagger of a
     single seed would rest on looks at one model alone: it is not given.
     """
+    values = final(recorded, checkpoint, metric)
+    marks = statistics.marks({label: METRICS[metric].sign * array for label, array in values.items()})
     rows: list[dict[str, Any]] = []
-    for checkpoint in checkpoints(recorded):
-        for key, metric in metrics(recorded).items():
-            values = final(recorded, checkpoint, key)
-            marks = statistics.marks({label: metric.sign * array for label, array in values.items()})
-            for label, array in values.items():
-                told, mark = statistics.summarise(array), marks[label]
-                rows.append(
-                    {"checkpoint": checkpoint, "metric": key, "method": label}
-                    | {"mean": told.mean, "std": told.pooled_std, "std_over_seeds": told.std_over_seeds}
-                    | {"seeds": told.seeds, "values": told.values, "worth": told.worth}
-                    | {"best_mean": mark.best_mean, "best_mean_minus_std": mark.best_mean_minus_std}
-                    | {"significant": mark.significant and told.seeds > 1}
-                )
+    for label, array in values.items():
+        told, mark = statistics.summarise(array), marks[label]
+        rows.append(
+            {"method": label, "mean": told.mean, "std": told.pooled_std, "std_over_seeds": told.std_over_seeds}
+            | {"seeds": told.seeds, "values": told.values, "worth": told.worth}
+            | {"best_mean": mark.best_mean, "best_mean_minus_std": mark.best_mean_minus_std}
+            | {"significant": mark.significant and told.seeds > 1}
+        )
     return pl.DataFrame(rows, schema=_RESULTS).with_columns(_numbers(_RESULTS))
 
 
 def paired(recorded: Recorded, to: str | None = None) -> pl.DataFrame:
-    """A row a checkpoint, metric and method: its differences from the best method, and from FedAvg, with both tests.
+    """`paired_at`, a row a checkpoint, metric and method."""
+    return _everywhere(recorded, lambda checkpoint, key: paired_at(recorded, checkpoint, key, to))
+
+
+def paired_at(recorded: Recorded, checkpoint: str, metric: str, to: str | None = None) -> pl.DataFrame:
+    """A row a method: its differences from the best method, and from FedAvg, with both tests.
 
     With a label in `to`, also those from that method; `against` is "to" there.
 
@@ -122,24 +129,20 @@ def paired(recorded: Recorded, to: str | None = None) -> pl.DataFrame:
     after Holm's adjustment; `z_low`, `z_high` and `p_z` are those of the paper's Z-test, which takes all looks of a run
     for independent. Where the Z-test is sure (p_z < 5 %) and the seeds are not (p >= 5 %), it is `too_sure`.
     """
+    values, sign = final(recorded, checkpoint, metric), METRICS[metric].sign
+    signed = statistics.against_best({label: sign * array for label, array in values.items()}, LEVEL)
     rows: list[dict[str, Any]] = []
-    for checkpoint in checkpoints(recorded):
-        for key, metric in metrics(recorded).items():
-            values = final(recorded, checkpoint, key)
-            signed = statistics.against_best({label: metric.sign * array for label, array in values.items()}, LEVEL)
-            references = [("best", signed.best, signed.adjusted), ("FedAvg", fedavg(recorded), None)]
-            references += [] if to is None else [("to", to, None)]
-            for against, reference, adjusted in references:
-                if reference is None:
-                    continue
-                others = [label for label in values if label != reference]
-                tests = {label: _pair(values[label], values[reference]) for label in others}
-                p_holm = adjusted or dict(zip(others, statistics.holm([t["p"] for t in tests.values()]), strict=True))
-                rows += [
-                    {"checkpoint": checkpoint, "metric": key, "against": against, "reference": reference}
-                    | {"method": label, **test, "p_holm": p_holm[label]}
-                    for label, test in tests.items()
-                ]
+    for against, reference in (("best", signed.best), ("FedAvg", fedavg(recorded)), ("to", to)):
+        if reference is None:
+            continue
+        tests = {label: _pair(array, values[reference]) for label, array in values.items() if label != reference}
+        # The best was chosen by the same numbers, so all pairs were in the running; the others were named beforehand.
+        named = dict(zip(tests, statistics.holm([test["p"] for test in tests.values()]), strict=True))
+        p_holm = signed.adjusted if against == "best" else named
+        rows += [
+            {"against": against, "reference": reference, "method": label, **test, "p_holm": p_holm[label]}
+            for label, test in tests.items()
+        ]
     return pl.DataFrame(rows, schema=_PAIRED).with_columns(_numbers(_PAIRED))
 
 
@@ -201,6 +204,16 @@ TABLES: Mapping[str, Callable[[Recorded], pl.DataFrame]] = {
 """Every table, by name."""
 
 
+def _everywhere(recorded: Recorded, make: Callable[[str, str], pl.DataFrame]) -> pl.DataFrame:
+    """A frame of each checkpoint and metric, one below another."""
+    frames = [
+        make(checkpoint, key).select(pl.lit(checkpoint).alias("checkpoint"), pl.lit(key).alias("metric"), pl.all())
+        for checkpoint in checkpoints(recorded)
+        for key in metrics(recorded)
+    ]
+    return pl.concat(frames)
+
+
 def _pair(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
     told, letter = statistics.paired(statistics.by_seed(a), statistics.by_seed(b), LEVEL), statistics.z_test(a, b)
     of_a, of_b = statistics.summarise(a), statistics.summarise(b)
@@ -223,13 +236,13 @@ def _pair(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
 
 
 _RESULTS = (
-    dict.fromkeys(["checkpoint", "metric", "method"], pl.String())
+    {"method": pl.String()}
     | dict.fromkeys(["mean", "std", "std_over_seeds"], pl.Float64())
     | {"seeds": pl.Int64(), "values": pl.Int64(), "worth": pl.Float64()}
     | dict.fromkeys(["best_mean", "best_mean_minus_std", "significant"], pl.Boolean())
 )
 _PAIRED = (
-    dict.fromkeys(["checkpoint", "metric", "against", "reference", "method"], pl.String())
+    dict.fromkeys(["against", "reference", "method"], pl.String())
     | dict.fromkeys(["difference", "low", "high", "p", "p_holm"], pl.Float64())
     | {"seeds": pl.Int64(), "z": pl.Float64(), "p_z": pl.Float64(), "z_low": pl.Float64(), "z_high": pl.Float64()}
     | {"too_sure": pl.Boolean()}
