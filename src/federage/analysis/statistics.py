@@ -304,7 +304,7 @@ def marks(methods: Mapping[str, ArrayLike], significance: float = 0.05) -> dict[
         label: Marks(
             best_mean=label in sums and sums[label][0] == top,
             best_mean_minus_std=label in bands and bands[label] == top_band,
-            significant=label in kept and above_all(label),
+            significant=label in sums and sums[label][0] == top and above_all(label),
         )
         for label in methods
     }

@@ -107,7 +107,7 @@ def _experiment(tables: Tables, source: str, base: Path) -> Experiment:
     if "local_steps" in work and "local_epochs" in work:
         raise ExperimentError(f"{at}[work]: both local_steps and local_epochs came; give one of them")
     return Experiment(
-        title=fitted(str, tables.get("title", f"{data.name}: who is left behind?"), f"{at}title"),
+        title=fitted(str, tables.get("title", f"{_called(data)}: who is left behind?"), f"{at}title"),
         data=data,
         partition=read(tables["partition"], PARTITIONS, f"{at}[partition]", 1, base) if "partition" in tables else None,
         law=_law(tables.get("law", {}), f"{at}[law]", base),
@@ -126,6 +126,12 @@ def _experiment(tables: Tables, source: str, base: Path) -> Experiment:
         notes=tuple(fitted(list[str], tables.get("notes", []), f"{at}notes")),
         source=source,
     )
+
+
+def _called(data: Choice) -> str:
+    """What a reader would call the data: their own name, else that of their file."""
+    settings = data.settings
+    return settings.get("name") or settings.get("hub") or Path(settings.get("path") or data.name).stem
 
 
 def section(tables: Tables, name: str, keys: Mapping[str, Any], at: str) -> dict[str, Any]:
