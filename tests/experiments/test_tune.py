@@ -142,8 +142,10 @@ def test_a_second_call_plays_nothing_and_writes_the_same(by_hand: Tuned):
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
-    methods = {"FedAvg": {"lr": 0.1}, "FedeRage": {"lr": 0.05}, "fixed": {"kind": "fedavg", "lr": 0.2}}
-    return tuned(changed(DIGITS, methods=methods, space={"fixed": {}}), tmp_path_factory.mktemp("digits") / "t")
+    methods = {"FedAvg": {"lr": 0.1}, "FedeRage": {"lr": 0.05}}
+    methods |= {label: {"kind": "fedavg", "lr": 0.2} for label in ("fixed", "far")}
+    space = {"fixed": {}, "far": {"lr": [0.1, 0.2, 0.3, 1e38]}}
+    return tuned(changed(DIGITS, methods=methods, space=space), tmp_path_factory.mktemp("digits") / "t")
 
 
 @pytest.mark.parametrize("label", ["FedAvg", "FedeRage"])
@@ -171,10 +173,18 @@ def test_scores_are_those_of_single_runs_on_validation_examples(digits: Tuned, l
 
 def test_every_method_has_the_same_budget_and_one_without_numbers_its_one(digits: Tuned):
     counts = dict(digits.table.group_by("method").len().iter_rows())
-    assert counts == {"FedAvg": 4, "FedeRage": 4, "fixed": 1}
-    assert digits.table.select("method", "lr", "beta_lr", "alpha", "gamma").n_unique() == 9
+    assert counts == {"FedAvg": 4, "FedeRage": 4, "fixed": 1, "far": 4}
+    assert digits.table.select("method", "lr", "beta_lr", "alpha", "gamma").n_unique() == 13
     assert digits.experiment.methods["fixed"] == fr.FedAvg(lr=0.2)
     assert "fixed: one configuration, for there is nothing to choose." in told(digits.experiment)
+
+
+def test_a_model_that_is_no_longer_finite_has_an_accuracy_but_no_score(digits: Tuned):
+    lost = [row["lr"] for row in digits.table.filter(method="far").to_dicts() if row["score"] is None]
+    assert lost == [1e38]
+    assert [one.numbers for one in digits.methods["far"].lost] == [{"lr": 1e38}]
+    ends = open_folder(digits.folder / "rung-1").looks.filter(~pl.col("finite"), checkpoint="last")
+    assert ends["accuracy"].is_not_null().all()
 
 
 def test_the_control_follows_what_was_chosen(digits: Tuned):
@@ -194,7 +204,7 @@ def test_the_notes_say_how_and_give_way_to_those_of_the_next_search(digits: Tune
         assert said in how
     assert how.startswith(digits.environment["date"].split()[0])
     again = load(tomllib.loads(written(digits.experiment)))
-    assert set(search_of(again).spaces) == {"FedAvg", "FedeRage", "fixed"}, "the control is known for what it is"
+    assert set(search_of(again).spaces) == {"FedAvg", "FedeRage", "fixed", "far"}, "the control is known for what it is"
 
 
 def test_nobody_looks_at_test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -312,6 +322,12 @@ def test_an_edge_is_a_warning_that_names_the_key(tmp_path: Path):
     assert summary["methods"]["plain old"]["on_the_edge"] == {
         "lr": {"value": 0.8, "end": "upper", "low": 0.1, "high": 0.8}
     }
+
+
+def test_a_grid_that_is_too_large_is_not_tried_whole_and_that_is_said(tmp_path: Path):
+    result = tuned(changed(BOWLS, budget=3, space={"FedAvg": {"lr": STEPS[:4]}}), tmp_path)
+    assert result.table.height == 3
+    assert "FedAvg: 3 of the 4 points of its grid were tried, drawn at random." in told(result.experiment)
 
 
 @pytest.mark.parametrize(

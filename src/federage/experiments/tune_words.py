@@ -11,6 +11,7 @@ from federage.core.algorithm import Method
 from federage.experiments.experiment import Experiment
 from federage.experiments.search import Search, search_of
 from federage.experiments.tables import METRICS
+from federage.experiments.tune_draw import cells
 from federage.experiments.tune_rungs import Rung, rungs
 from federage.experiments.tune_scores import Edge, Found, Tried
 
@@ -29,7 +30,7 @@ def notes(
     environment: Mapping[str, str],
 ) -> list[str]:
     """What a reader of the tuned experiment must know."""
-    said = [_how(search, ladder, environment), *warnings(methods)]
+    said = [_how(search, ladder, environment), *warnings(search, methods)]
     said += [
         f"{control} is not tuned: it is FedAvg at {label}'s step size times κ = {averse[control].kappa:.4g}."  # pyright: ignore[reportAttributeAccessIssue]
         for control, label in follow.items()
@@ -45,11 +46,7 @@ def told(experiment: Experiment) -> list[str]:
 def plan(experiment: Experiment) -> str:
     """What is about to be searched."""
     search = search_of(experiment)
-    steps = [f"{r.configurations} for {r.rounds:,} rounds" for r in rungs(search, experiment)]
-    return (
-        f"Tuning {', '.join(search.spaces)}: {', '.join(steps)}, {len(search.seeds)} seeds each, configurations "
-        f"{_STRATEGIES[search.strategy]}"
-    )
+    return f"Tuning {', '.join(search.spaces)} on validation examples: {_budget(search, rungs(search, experiment))}"
 
 
 def table(
@@ -57,7 +54,8 @@ def table(
 ) -> tuple[list[str], list[list[str]]]:
     """The columns, and a row a method of the tuned experiment."""
     metric = METRICS[search.metric]
-    columns = ["method", "chosen", f"{metric.name}{' in %' if metric.share else ''}", "within one s.e.", "on the edge"]
+    score = f"accuracy in %, {metric.name}" if metric.share else metric.name
+    columns = ["method", "chosen", score, "within one s.e.", "on the edge"]
     rows = []
     for label, method in methods.items():
         found = tuned.get(label)
@@ -71,9 +69,11 @@ def table(
     return columns, rows
 
 
-def warnings(methods: Mapping[str, Found]) -> Iterator[str]:
+def warnings(search: Search, methods: Mapping[str, Found]) -> Iterator[str]:
     """Where to look again: what lies on an edge, was lost, or was not searched at all."""
     for label, found in methods.items():
+        if search.strategy == "grid" and (whole := cells(search, label)) > found.configurations:
+            yield f"{label}: {found.configurations} of the {whole:,} points of its grid were tried, drawn at random."
         yield from (_edge(label, edge) for edge in found.edges)
         if found.lost:
             few = found.lost[:3]
@@ -89,13 +89,19 @@ def warnings(methods: Mapping[str, Found]) -> Iterator[str]:
 def _how(search: Search, ladder: Sequence[Rung], environment: Mapping[str, str]) -> str:
     metric = METRICS[search.metric]
     date = environment.get("date", "an unknown day").split()[0]
-    drops = "" if len(ladder) == 1 else ", ".join(f"{r.configurations} for {r.rounds:,} rounds" for r in ladder)
     return (
-        f"{date}, {search.budget} configurations a method, {_STRATEGIES[search.strategy]}"
-        f"{f' ({drops})' if drops else ''}, seeds {', '.join(map(str, search.seeds))}, {search.rounds:,} rounds; "
-        f"chosen by {'accuracy, ' if metric.share else ''}{metric.name}, of the {search.checkpoint} checkpoint on the "
-        f"clients' validation examples, mean over the last {100 * search.over:g} % of the rounds. "
-        "Nobody looked at the test examples."
+        f"{date}, {_budget(search, ladder)}; chosen by {'accuracy, ' if metric.share else ''}{metric.name}, of the "
+        f"{search.checkpoint} checkpoint on the clients' validation examples, mean over the last "
+        f"{100 * search.over:g} % of the rounds. Nobody looked at the test examples."
+    )
+
+
+def _budget(search: Search, ladder: Sequence[Rung]) -> str:
+    drops = ", ".join(f"{rung.configurations} for {rung.rounds:,} rounds" for rung in ladder)
+    return (
+        f"{search.budget} configurations a method, {_STRATEGIES[search.strategy]}"
+        f"{f' ({drops})' if len(ladder) > 1 else ''}, seeds {', '.join(map(str, search.seeds))}, "
+        f"{search.rounds:,} rounds"
     )
 
 
