@@ -59,12 +59,7 @@ def play(
       tell: called before each cast and after each leg.
       stop: asked after each leg whether to end here, everything safe on the disk.
     """
-    problem = experiment.problem()
-    cut = Cut(
-        plan(experiment.rounds, experiment.every, frames.CHECKPOINTS, experiment.smooth),
-        experiment.every,
-        experiment.seeds,
-    )
+    problem, cut = experiment.problem(), cut_of(experiment)
     with contextlib.ExitStack() as stack:
         left = _begin(Path(folder), experiment, problem, cut, stack)
         here, before, seconds = environment(), store.sessions(folder), {}
@@ -83,6 +78,12 @@ def play(
                 break
         processes.words(0)  # all is written before anybody reads it
     return store.open_folder(folder)
+
+
+def cut_of(experiment: Experiment) -> Cut:
+    """How an experiment's runs are cut into legs, and looked at."""
+    whole = plan(experiment.rounds, experiment.every, frames.CHECKPOINTS, experiment.smooth)
+    return Cut(whole, experiment.every, experiment.seeds)
 
 
 def _begin(folder: Path, experiment: Experiment, problem: Problem, cut: Cut, stack: contextlib.ExitStack) -> list[Cast]:

@@ -19,13 +19,13 @@ import jax
 import numpy as np
 
 from federage.core.algorithm import Method
-from federage.core.plan import plan
 from federage.core.problem import Problem
 from federage.core.run import Progress
 from federage.errors import CheckpointMismatch, ExperimentError
-from federage.experiments import casts, checkpoint, disk, frames
+from federage.experiments import casts, checkpoint, disk
 from federage.experiments.casts import Cast
 from federage.experiments.experiment import Experiment
+from federage.experiments.play import cut_of
 from federage.experiments.resumable import Cut, legs
 from federage.experiments.search import Search
 
@@ -77,19 +77,14 @@ def carry_on(before: Experiment, after: Experiment, source: Path, target: Path) 
     """
     problem, runs = after.problem(), {}
     with disk.held(source) as place:
-        for cast in casts.assign(place, before.methods, problem, _cut(before)):
+        for cast in casts.assign(place, before.methods, problem, cut_of(before)):
             if any(label in after.methods for label in cast.labels):
-                runs |= _runs(cast, problem, _cut(before))
+                runs |= _runs(cast, problem, cut_of(before))
     with disk.held(target) as place:
-        for cast in casts.assign(place, after.methods, problem, _cut(after)):
+        for cast in casts.assign(place, after.methods, problem, cut_of(after)):
             if not (cast.folder / checkpoint.FILE).exists() and set(cast.labels) <= set(runs):
                 looks, state = jax.tree.map(lambda *rows: np.concatenate(rows), *(runs[label] for label in cast.labels))
                 checkpoint.save(cast.folder, Progress(before.rounds, looks, state), cast.identity)
-
-
-def _cut(experiment: Experiment) -> Cut:
-    whole = plan(experiment.rounds, experiment.every, frames.CHECKPOINTS, experiment.smooth)
-    return Cut(whole, experiment.every, experiment.seeds)
 
 
 def _runs(cast: Cast, problem: Problem, cut: Cut) -> dict[str, object]:
