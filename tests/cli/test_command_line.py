@@ -1,13 +1,11 @@
 """The command as a person or a script meets it: streams, exit statuses, errors of one line."""
 
-import dataclasses
 import gzip
 import hashlib
 import io
-import os
 import re
+import shlex
 import struct
-import subprocess
 import sys
 import threading
 from functools import partial
@@ -16,41 +14,33 @@ from importlib import metadata
 
 import numpy as np
 import pytest
+from experiments_by_hand import assert_one_line, truly
 
-import federage as fr
-from federage import participation
 from federage.cli import lists, main, terminal
 from federage.data import SPECS, Spec, formats
-from federage.experiments import demo as demonstration
-from federage.experiments.experiment import Choice
 
-COMMANDS = ([], ["demo"], ["data"], ["data", "get"], ["data", "check"], ["list"])
-
-
-@pytest.fixture(autouse=True)
-def nobody_s_settings(monkeypatch, tmp_path):
-    for name in ("NO_COLOR", "FEDERAGE_TRACEBACK", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("FEDERAGE_DATA", str(tmp_path / "data"))
-
-
-@pytest.fixture
-def federage(capsys):
-    """Run the command; gives its exit status and what it wrote to each stream."""
-
-    def run(*words):
-        status = main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return run
-
-
-def assert_one_line(err):
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert err.endswith("\n")
-    assert "Traceback" not in err
+COMMANDS = (
+    [],
+    ["demo"],
+    ["run"],
+    ["tune"],
+    ["paper"],
+    ["table"],
+    ["compare"],
+    ["report"],
+    ["data"],
+    ["data", "get"],
+    ["data", "check"],
+    ["list"],
+    ["law"],
+    ["cite"],
+    ["completion"],
+)
+ALL = "demo, run, tune, paper, table, compare, report, data, list, law, cite, completion"
+RUN = ("demo.run", "run.run", "tune.run", "paper.run", "results.table", "results.compare", "report.run", "data.get")
+RUN += ("data.check", "lists.run", "law.run", "cite.run", "completion.run")
+NEEDED = {"tune": "x.toml", "paper": "fig1", "table": "x", "compare": "x", "report": "x", "cite": "x"}
+NEEDED |= {"completion": "bash", "get": "mnist"}
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -67,10 +57,11 @@ def test_help_is_data(federage, words):
 def test_help_names_every_option_there_is_and_no_other(federage, words):
     _, out, _ = federage(*words, "--help")
     described = out.split("Examples:")[0]
-    told = set(re.findall(r"(?<![\w-])--\w+", described))
-    status, _, err = federage(*words, *["mnist"] * (words[-1:] == ["get"]), "--no-such-option")
+    told = set(re.findall(r"(?<![\w-])--[\w-]+", described))
+    needed = [NEEDED[word] for word in words[-1:] if word in NEEDED]
+    status, _, err = federage(*words, *needed, "--no-such-option")
     assert status == 2
-    known = set(re.findall(r"--\w+", err.split("expected one of")[1].split(";")[0]))
+    known = set(re.findall(r"--[\w-]+", err.split("expected one of")[1].split(";")[0]))
     assert told == known
 
 
@@ -78,22 +69,21 @@ def test_help_names_every_option_there_is_and_no_other(federage, words):
 def test_examples_in_the_help_are_understood(federage, words, monkeypatch):
     _, out, _ = federage(*words, "--help")
     played = []
-    for name in ("demo.run", "data.get", "data.check", "lists.run"):
+    for name in RUN:
         monkeypatch.setattr(f"federage.cli.{name}", lambda arguments: played.append(arguments) or 0)
-    examples = [line.split()[1:] for line in out.split("Examples:")[-1].splitlines() if line.startswith("  federage ")]
+    text = out.split("Examples:")[-1].replace("\\\n", "")
+    examples = [
+        shlex.split(line.partition(" > ")[0])[1:] for line in text.splitlines() if line.startswith("  federage ")
+    ]
     assert all(federage(*example) == (0, "", "") for example in examples)
     assert len(played) == len(examples)
     assert examples or words == ["data"]
 
 
-def test_the_demo_s_help_tells_its_defaults(federage):
-    _, out, _ = federage("demo", "--help")
-    assert f"[default: {demonstration.ROUNDS}]" in out
-    assert f"[default: {demonstration.SEEDS}]" in out
-    words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight"]
-    assert f"Play {words[len(demonstration.METHODS)]} methods" in out
-    assert f"{demonstration.CLIENTS} clients" in out
-    assert f"{words[demonstration.RARE]} of them" in out
+def test_the_help_names_every_command_under_a_heading(federage):
+    lines = federage("--help")[1].split("Options:")[0].splitlines()
+    told = [line.split("  ")[1] for line in lines if re.match(r"  [a-z]", line)]
+    assert sorted(told) == sorted(" ".join(words) for words in COMMANDS if words and words != ["data"])
 
 
 def test_version(federage):
@@ -110,12 +100,18 @@ def test_a_command_that_is_missing_shows_the_help_as_a_message(federage, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("dmeo", "unknown command 'dmeo', expected one of demo, data, list; did you mean demo?; see federage --help"),
+        ("dmeo", f"unknown command 'dmeo', expected one of {ALL}; did you mean demo?; see federage --help"),
         ("data gte mnist", "unknown command 'gte', expected one of get, check; did you mean get?"),
-        ("qqqq", "unknown command 'qqqq', expected one of demo, data, list; see federage --help"),
-        ("list law", "unknown list 'law', expected one of algorithms, datasets, laws, models; did you mean laws?"),
+        ("qqqq", f"unknown command 'qqqq', expected one of {ALL}; see federage --help"),
+        (
+            "list law",
+            "unknown list 'law', expected one of algorithms, datasets, laws, models, partitions; did you mean laws?",
+        ),
         ("list laws models", "no word expected here, but 'models' came; see federage list --help"),
-        ("demo --round 3", "unknown option '--round', expected one of --help, --rounds, --seeds, --out; did you mean"),
+        (
+            "demo --round 3",
+            "unknown option '--round', expected one of --help, --rounds, --seeds, --motivation, --out; did you",
+        ),
         ("demo --rounds 0", "--rounds: expected a whole number of at least 1, but '0' came; see federage demo --help"),
         ("demo --rounds 1e3", "--rounds: expected a whole number of at least 1, but '1e3' came"),
         ("demo --seeds=-1", "--seeds: expected a whole number of at least 1, but '-1' came"),
@@ -123,10 +119,16 @@ def test_a_command_that_is_missing_shows_the_help_as_a_message(federage, words):
         ("data get", "required: NAME; see federage data get --help"),
         (
             "data get mnsit",
-            "'mnsit' is not a known dataset: expected one of mnist, fashion_mnist, cifar10; did",
+            "unknown dataset 'mnsit', expected one of mnist, fashion_mnist, cifar10; did you mean mnist?",
         ),
         ("data get digits", "'digits' comes inside the package and needs no download"),
-        ("data check mnsit", "did you mean 'mnist'?"),
+        ("data check mnsit", "did you mean mnist?"),
+        ("paper fig2", "unknown NAME 'fig2', expected one of table1, fig1"),
+        ("report runs --format pgn", "unknown format 'pgn', expected one of html, png"),
+        ("table", "required: DIR; see federage table --help"),
+        ("table runs --csv --json", "not allowed with"),
+        ("completion tcsh", "unknown SHELL 'tcsh', expected one of bash, zsh, fish"),
+        ("run --process -1", "--process: expected"),
     ],
 )
 def test_bad_input_is_told_in_one_line_and_exits_with_2(federage, words, said):
@@ -157,26 +159,6 @@ def test_an_interrupt_is_no_error(federage, monkeypatch):
     assert federage("list", "laws") == (130, "", "interrupted\n")
 
 
-def test_lists_hold_what_there_is(federage):
-    for name, known in (
-        ("algorithms", fr.algorithms.ALGORITHMS),
-        ("laws", participation.LAWS),
-        ("models", fr.models.MODELS),
-        ("datasets", fr.data.DATASETS),
-    ):
-        status, out, err = federage("list", name)
-        assert (status, err) == (0, "")
-        header, *rows = out.splitlines()
-        assert header.split()[0] == "name"
-        assert [row.split()[0] for row in rows] == list(known)
-        if name != "datasets":
-            for row, thing in zip(rows, known.values(), strict=True):
-                assert row.endswith((thing.__doc__ or "").strip().splitlines()[0].rstrip("."))
-        assert out in federage("list")[1]
-    rows = federage("list", "algorithms")[1].splitlines()[1:]
-    assert {row.split()[0] for row in rows if "client memory" in row} == {"scaffold", "federage_cv"}
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -199,29 +181,23 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch, setting, colourful
 def test_a_stream_without_greek_letters_gets_a_question_mark(monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-    monkeypatch.setitem(lists.LISTS, "laws", lambda: (["name"], [["FedAvg at κ·lr"]]))
+    monkeypatch.setitem(lists.LISTS, "laws", lambda: [lists.Entry("FedAvg at κ·lr", {}, "")])
     assert main(["list", "laws"]) == 0
-    assert written.getvalue() == b"name\nFedAvg at ??lr\n"
-
-
-def run_truly(*words):
-    command = [sys.executable, "-m", "federage.cli", *words]
-    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered)
+    assert written.getvalue().splitlines()[1].strip() == b"FedAvg at ??lr"
 
 
 def test_a_true_process():
-    with run_truly("list", "datasets") as done:
+    with truly("list", "datasets") as done:
         out, err = done.communicate(timeout=120)
-    assert (done.returncode, err) == (0, b"")
-    assert out.splitlines()[1].split() == [b"digits", b"inside", b"the", b"package"]
+    assert (done.returncode, err) == (0, "")
+    assert out.splitlines()[1].split() == ["digits", "folder=None", "inside", "the", "package"]
 
 
 def test_a_reader_who_stops_reading_is_no_error():
-    with run_truly("list") as done:
+    with truly("list") as done:
         done.stdout.close()  # before the command has even started: what `| head` does, for certain
         err = done.stderr.read()
-        assert (done.wait(timeout=120), err) == (0, b"")
+        assert (done.wait(timeout=120), err) == (0, "")
 
 
 @pytest.fixture
@@ -284,58 +260,3 @@ def test_a_mirror_that_fails_is_named_and_exits_with_1(federage, tiny, tmp_path)
     assert nowhere in err
     assert_one_line(err)
     assert federage("data", "get", "tiny", "--mirror", nowhere, "--mirror", tiny)[0] == 0
-
-
-whole = demonstration.demo
-
-
-def small(rounds, seeds):
-    """The demonstration with a linear model and three methods, one of which goes astray."""
-    methods = {"FedAvg": fr.FedAvg(0.1), "too far": fr.FedAvg(3e38), "FedeRage": fr.FedeRage(0.1)}
-    return dataclasses.replace(whole(rounds, seeds), model=Choice.of("softmax"), methods=methods)
-
-
-def test_the_demo(federage, monkeypatch, tmp_path):
-    monkeypatch.setattr(demonstration, "demo", small)
-    status, out, err = federage("demo", "--rounds", 8, "--seeds", 2, "--out", tmp_path / "new" / "folder")
-    assert status == 0, err
-
-    header, *rows, path = out.splitlines()
-    assert re.split(r"  +", header) == ["accuracy in %", "all clients", "worst client", "worst 10 %", "rare group"]
-    assert len(rows) == 3 * (1 + 3)
-    assert len({len(row) for row in rows if row.startswith("  ") and not row.endswith("-")}) == 1, "flushed right"
-    assert [re.split(r"  +", row.strip())[1:] for row in rows if "too far" in row] == [["-"] * 4] * 3
-    assert path == str(tmp_path / "new" / "folder" / "report.html")
-    assert "<!DOCTYPE html>" in (tmp_path / "new" / "folder" / "report.html").read_text()
-
-    first, *log = err.splitlines()
-    assert first == "3 methods, 8 rounds, 2 seeds each"
-    told = [line for line in log if re.match(r"(FedAvg  |FedeRage|too far )  round [2468]/8", line)]
-    assert len(told) == 3 * 4, "a line every quarter"
-    assert all(
-        re.search(r"accuracy +\d+\.\d %  worst client +\d+\.\d %", line) for line in told if "too far" not in line
-    )
-    assert all("2 of 2 runs not finite" in line and "accuracy" not in line for line in told if "too far" in line)
-    assert all("beta 0." in line for line in told if "FedeRage" in line)
-    assert "mean ± standard deviation over 2 seeds, after 8 rounds, on test examples" in log
-    assert re.search(
-        r"too far became non-finite \(seed 0 after round \d, seed 1 after round \d\); those runs are in no", err
-    )
-    assert "\033" not in out + err
-    assert "\r" not in out + err
-    assert "nan" not in out + err
-
-
-def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(federage, monkeypatch, tmp_path):
-    monkeypatch.setattr("federage.experiments.outcome.play", lambda *_: pytest.fail("it worked first"))
-    (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        status, out, err = federage("demo", "--out", folder)
-        assert (status, out) == (1, "")
-        assert f"{folder} cannot be written to" in err
-        assert "name another folder with --out" in err
-        assert_one_line(err)
-    if os.geteuid():  # nobody keeps root out
-        locked = tmp_path / "locked"
-        locked.mkdir(mode=0o500)
-        assert federage("demo", "--out", locked)[0] == 1

@@ -50,7 +50,7 @@ Examples:
   federage law experiment.toml
   federage law experiment.toml --law skewed:arrivals=3,rare=3,severity=severe
   federage law --law skewed:arrivals=3,rare=3 --clients 30 --out law.svg
-  federage law --law coins:probabilities=[0.3,0.3,0.3,0.05,0.05]
+  federage law --law 'coins:probabilities=[0.3,0.3,0.3,0.05,0.05]'
 """
 
 

@@ -9,8 +9,6 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from federage.cli import terminal
-
 if TYPE_CHECKING:
     from federage.cli.progress import Legs
     from federage.experiments import Recorded
@@ -34,14 +32,13 @@ def play(experiment: Experiment, folder: Path, quiet: bool = False) -> Recorded:
             f"{experiment.source or 'the experiment'}: expected at least one method, but none came; "
             "give [methods.FedAvg] with lr = 0.1, or --method FedAvg:lr=0.1"
         )
-    if quiet:
-        return play(experiment, folder)
-    terminal.note(f"{experiment.title} ({size(experiment)})")
-    begun = f"going on with what {folder} has already" if (folder / store.INDEX).is_file() else ""
-    with watched(f"federage run --resume {shlex.quote(str(folder))}", list(experiment.methods), begun) as watch:
+    opening = f"{experiment.title} ({size(experiment)})"
+    begun = f"\ngoing on with what {folder} has already" if (folder / store.INDEX).is_file() else ""
+    again = f"federage run --resume {shlex.quote(str(folder))}"
+    with watched(again, list(experiment.methods), opening + begun, quiet) as watch:
         recorded = play(experiment, folder, tell=watch.tell, stop=watch.stop)
         if watch.last is None:
-            terminal.note(f"{folder} is finished: nothing to play")
+            watch.say(f"{opening}\n{folder} is finished: nothing to play")
         elif not recorded.finished:
             watch.end()
     return recorded
@@ -60,19 +57,28 @@ class Watch:
       last: the latest tick; None as long as nothing is played.
     """
 
-    def __init__(self, legs: Legs, again: str, begun: str) -> None:
+    def __init__(self, legs: Legs | None, again: str, opening: str) -> None:
         self.last: Tick | None = None
         self.asked = False
-        self._legs, self._again, self._begun = legs, again, begun
+        self._legs, self._again, self._opening = legs, again, opening
+
+    def say(self, message: str) -> None:
+        """A line for whoever watches."""
+        if self._legs is not None:
+            self._legs.say(message)
 
     def tell(self, tick: Tick) -> None:
         """Show how far it has come."""
-        if self.last is None and self._begun:
-            terminal.note(self._begun)
+        from federage.core import devices
+
+        if self.last is None and self._opening:
+            self.say(self._opening)
         self.last = tick
-        if tick.progress is None and self.asked:  # between two casts nothing is under way to wait for
+        # Between two casts nothing is under way to wait for; but several processes must stop at the same place.
+        if tick.progress is None and self.asked and devices.process()[1] == 1:
             self.end()
-        self._legs(tick)
+        if self._legs is not None:
+            self._legs(tick)
 
     def stop(self) -> bool:
         """Whether to end after this leg."""
@@ -93,11 +99,11 @@ class Watch:
         if self.asked:
             raise KeyboardInterrupt(f"interrupted; go on with: {self._again}")
         self.asked = True
-        self._legs.say("stopping after this leg; Ctrl-C again stops at once")
+        self.say("stopping after this leg; Ctrl-C again stops at once")
 
 
 @contextlib.contextmanager
-def watched(again: str, labels: Sequence[str] = (), begun: str = "") -> Generator[Watch]:
+def watched(again: str, labels: Sequence[str] = (), opening: str = "", quiet: bool = False) -> Generator[Watch]:
     """Progress on stderr, and Ctrl-C, while something is played.
 
     Where interrupts are ignored, as in the background of a script's shell, they stay so.
@@ -105,12 +111,13 @@ def watched(again: str, labels: Sequence[str] = (), begun: str = "") -> Generato
     Args:
       again: the command that goes on.
       labels: of what is played, as far as they are known.
-      begun: what to say if something is played, because some of it was before.
+      opening: what to say once it is sure that something is played.
+      quiet: show no progress.
     """
     from federage.cli.progress import Legs
 
-    with Legs(labels) as legs:
-        watch = Watch(legs, again, begun)
+    with contextlib.nullcontext() if quiet else Legs(labels) as legs:
+        watch = Watch(legs, again, opening)
         mine = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         try:
             if mine:

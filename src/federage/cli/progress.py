@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -117,8 +118,8 @@ def named(labels: Sequence[str]) -> str:
     """Methods that are played together: the words all their labels begin with, and how many they are."""
     if len(labels) == 1:
         return labels[0]
-    columns = zip(*(label.split() for label in labels), strict=False)
-    shared = [words[0] for words in columns if len(set(words)) == 1]
+    places = zip(*(label.split() for label in labels), strict=False)
+    shared = [words[0] for words in itertools.takewhile(lambda words: len(set(words)) == 1, places)]
     return f"{' '.join(shared) or labels[0]} ×{len(labels)}"
 
 

@@ -49,7 +49,7 @@ Examples:
   federage run --resume runs/experiment
   federage run --data digits --partition by_class:clients=10,rare=2 \\
       --law skewed:arrivals=2,rare=2 --model softmax \\
-      --method FedAvg:lr=[0.1,0.3] --method FedeRage:lr=0.1 --rounds 200 --seeds 3
+      --method 'FedAvg:lr=[0.1,0.3]' --method FedeRage:lr=0.1 --rounds 200 --seeds 3
 """
 
 
@@ -144,6 +144,7 @@ def _joined(arguments: Namespace) -> bool:
     from federage.core import devices
 
     devices.join(arguments.coordinator, arguments.processes, arguments.process)
+    terminal.keep_stdout()
     return not devices.lead()
 
 

@@ -19,6 +19,17 @@ def note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def keep_stdout() -> None:
+    """Keep stdout for data: what libraries print past Python, as those do that connect processes, goes to stderr."""
+    sys.stdout.flush()
+    try:
+        ours = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # a stream that was closed beforehand
+        return
+    sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+
+
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: bool = False) -> None:
     """A table on stdout, framed lightly on a terminal and plain elsewhere; `numbers`: columns flushed right.
 
