@@ -37,20 +37,24 @@ NUMBERS = {
 """Keys that have a flag of their own, and the tables they are in."""
 
 HELP = """\
-What to play; laid over what FILE says:
-  --data NAME[:key=value,...]       Dataset, or csv or npz with path=...
+What to play; laid over what FILE says (federage list shows the names and their keys):
+  --data NAME[:key=value,...]       Dataset; your own with csv:path=...,label=... or npz
   --partition NAME[:key=value,...]  How it is cut into clients
   --law NAME[:key=value,...]        Who gets through
-  --model NAME[:key=value,...]      What is trained
+  --model NAME[:key=value,...]      What is trained [default: mlp]
   --method [LABEL=]KIND[:key=value,...]
                                     A method; may be given several times; a list
                                     of values, as in lr=[0.1,0.3], is a grid
   --local-steps K, --local-epochs E, --batch B
                                     Local work of a client in a round
-  --rounds T, --every T, --seeds N  Rounds, rounds between two looks, how many seeds
-                                    (or which: 3,4,5)
+                                    [default: 10 steps on batches of 32]
+  --rounds T                        Rounds to play [default: 1000]
+  --every T                         Rounds between two looks [default: a twentieth]
+  --seeds N                         How many seeds, or which: 3,4,5 [default: 1]
   --smooth DECAY                    Of the exponential average of checkpoints
+                                    [default: 0.99]
   --precision NAME                  float32, tensorfloat32 or bfloat16
+                                    [default: float32]
   --title TEXT                      What the report calls it
   --set TABLE.KEY=VALUE             Anything else, as the file would have it
 """

@@ -50,6 +50,8 @@ Examples:
   federage run --data digits --partition by_class:clients=10,rare=2 \\
       --law skewed:arrivals=2,rare=2 --model softmax \\
       --method 'FedAvg:lr=[0.1,0.3]' --method FedeRage:lr=0.1 --rounds 200 --seeds 3
+  federage run --data csv:path=mine.csv,label=species --partition iid:clients=5 \\
+      --law full --method FedAvg:lr=0.1 --dry-run > mine.toml
 """
 
 
