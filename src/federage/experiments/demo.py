@@ -1,9 +1,8 @@
 """The demonstration: six methods on embedded digits, where three clients with classes of their own rarely get through.
 
-The step sizes were tuned on the clients' validation examples by `scripts/tune_demo.py`, with the same number of
-configurations for every method and on seeds the demonstration does not use; its complete table is
-`scripts/demo_tuning.json`. FedAvg at kappa * lr is the control without which FedeRage cannot be judged: in FedeRage's
-first phase every batch is in the tail, so that it is SGD with that step size.
+It is an experiment like any other, `demo.toml`, which also says how its settings were searched for. FedAvg at
+kappa * lr is the control without which FedeRage cannot be judged: in FedeRage's first phase every batch is in the tail,
+so that it is SGD with that step size.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LOOKS = 40
 
 
 def demo(rounds: int | None = None, seeds: int | None = None) -> Experiment:
-    """The demonstration (`demo.toml`), on seeds 0, 1, ..."""
+    """The demonstration; shorter, or on fewer seeds, if asked to be."""
     text = resources.files("federage.experiments").joinpath("demo.toml").read_text(encoding="utf-8")
     tables: dict[str, Any] = tomllib.loads(text)
     runs = tables["runs"]

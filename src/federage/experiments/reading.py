@@ -48,7 +48,7 @@ _WORK = {
     "precision": Precision,
 }
 _RUNS = {"rounds": int, "every": int, "seeds": int | list[int], "smooth": float, "look_at": Split}
-_MOST = 1_000  # configurations of one grid
+_MOST = 1_000  # configurations of one grid, and seeds: more would be a slip of the pen, and fill the memory
 
 
 def load(source: str | os.PathLike[str] | Tables, name: str = "", base: Path | None = None) -> Experiment:
@@ -210,7 +210,9 @@ def _short(value: Any) -> str:
 
 def seeds_of(value: int | list[int], where: str, first: int = 0) -> tuple[int, ...]:
     """The seeds: as listed, or so many from the first on."""
-    seeds = tuple(range(first, first + value)) if isinstance(value, int) else tuple(value)
+    seeds = tuple(range(first, first + min(value, _MOST + 1))) if isinstance(value, int) else tuple(value)
+    if len(seeds) > _MOST:
+        raise ExperimentError(f"{where}: expected at most {_MOST:,} seeds, but more came; play them in several files")
     if not seeds or min(seeds) < 0 or max(seeds) >= 2**32 or len(set(seeds)) < len(seeds):
         raise ExperimentError(
             f"{where}: expected how many, or a list of different ones of at least 0, but {value} came"
