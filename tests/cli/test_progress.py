@@ -78,11 +78,32 @@ def test_bars_on_a_terminal(monkeypatch, colour):
         monkeypatch.setenv("NO_COLOR", "1")
     with Legs(["FedAvg lr=0.1"]) as legs:
         legs(tick(0, 0.0, [0] * 4)._replace(progress=None))
+        legs(tick(500, 2.0, [0.1, 0.2, 0.3, 0.4]))
         legs(tick(1000, 3.0, [0.1, 0.2, 0.3, 0.4]))
     shown = sys.stderr.getvalue()
-    assert "FedAvg ×2" in shown
-    assert "accuracy  35.0 %" in shown
+    assert "━" * 10 in shown
+    assert "1,000/1,000  accuracy 35.0 %  worst client 17.5 %  500 rounds/s" in shown
     assert bool(re.search(r"\033\[\d+(;\d+)*m", shown)) == colour
+
+
+@pytest.mark.parametrize(
+    ("width", "state"),
+    [
+        (80, "  500/1,000  accuracy 35.0 %  worst client 17.5 %  beta 0.250  10 s left"),
+        (70, "  500/1,000  accuracy 35.0 %  worst client 17.5 %  10 s left"),
+        (60, "  500/1,000  accuracy 35.0 %  10 s left"),
+    ],
+)
+def test_a_narrow_terminal_is_told_what_matters_most(monkeypatch, width, state):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    beta = np.full((4, 2), 0.25)
+    with Legs(["FedAvg"]) as legs:
+        legs(tick(0, 0.0, [0] * 4, beta))
+        legs(tick(500, 10.0, [0.1, 0.2, 0.3, 0.4], beta))
+    assert " ".join(state.split()) in " ".join(sys.stderr.getvalue().split())
+    assert "…" not in sys.stderr.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from experiments_by_hand import FILE, assert_one_line
 import federage as fr
 from federage.analysis import statistics
 from federage.cli import report
-from federage.experiments import load, play, report_export
+from federage.experiments import load, play
+from federage.report import files
 
 MINUS_SIGN_FREE = re.compile(r"  (\S.*?)  +([+-][\d.]+)  +([+-][\d.]+) to ([+-][\d.]+)  +(<?[\d.]+)")
 
@@ -118,7 +119,7 @@ def test_a_report_and_what_else_there_is(federage, played, here):
     assert set(out.split()) == {str(path.relative_to(here)) for path in (here / "figures").iterdir()}
     assert "figures/results.csv" in out
     assert federage("report", played, "--format", "tensorboard")[1] == f"{played}/tensorboard\n"
-    assert set(report.FORMATS) == {"html", "tensorboard", *report_export.FORMATS}
+    assert set(report.FORMATS) == {"html", "tensorboard", *files.FORMATS}
 
 
 def test_folders_that_have_nothing_to_show(federage, played, here):
@@ -152,3 +153,6 @@ def test_an_unfinished_folder_says_how_to_go_on(federage, here):
     assert status == 0
     assert err.splitlines()[0] == "x is not finished; go on with: federage run --resume x"
     assert "FedeRage" not in out
+    status, out, err = federage("compare", "x")
+    assert (status, out) == (2, "")
+    assert "error: x has one method alone, FedAvg; two can be compared" in err

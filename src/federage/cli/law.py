@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -195,11 +194,7 @@ def _bar(share: float) -> str:
     """A bar, in eighths of a character where the stream can show them."""
     eighths = round(8 * BAR * share)
     bar = "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
-    try:
-        bar.encode(getattr(sys.stdout, "encoding", None) or "ascii")
-    except UnicodeEncodeError:
-        return "#" * round(BAR * share)
-    return bar
+    return bar if terminal.shows(bar) else "#" * round(BAR * share)
 
 
 def _plain(profile: Profile) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 QUARTERS = 4  # a plain log gets this many lines a cast or file
 SILENCE_S = 30.0  # and one after so long a silence
+BAR, ROOM_FOR_BARS = 10, 110  # characters of a bar, and of a terminal that has any
 
 
 class _Bars:
@@ -68,11 +69,10 @@ class Legs(_Bars):
     """An experiment, cast by cast and leg by leg."""
 
     def __init__(self, labels: Sequence[str]) -> None:
-        super().__init__(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[state]}", markup=False),
-        )
+        name, state = (TextColumn(f"{{task.{what}}}", markup=False) for what in ("description", "fields[state]"))
+        self.room = Console(file=sys.stderr).width
+        bar = [BarColumn(bar_width=BAR)] if self.room >= ROOM_FOR_BARS else []
+        super().__init__(name, *bar, state)
         self.width = max(map(len, labels), default=0)
         self.first: tuple[int, float] | None = (
             None  # round and seconds after the first leg, which holds the compilation
@@ -88,18 +88,28 @@ class Legs(_Bars):
             self.show(name, 0, tick.rounds, "", state="compiling")
             return
         done = tick.progress.round
-        words = [f"round {done:>{len(f'{tick.rounds:,}')},}/{tick.rounds:,}", *_seen(tick), *self._pace(done, tick)]
-        self.show(name, done, tick.rounds, f"{name}  {'  '.join(words)}", state="  ".join(words))
+        words = {"round": f"round {done:>{len(f'{tick.rounds:,}')},}/{tick.rounds:,}", **_seen(tick)}
+        words |= self._pace(done, tick)
+        self.show(name, done, tick.rounds, f"{name}  {'  '.join(words.values())}", state=self._short(words, name))
 
-    def _pace(self, done: int, tick: Tick) -> list[str]:
+    def _short(self, words: Mapping[str, str], name: str) -> str:
+        """The words beside a bar, without those that a narrow terminal has no room for."""
+        room = self.room - len(name) - 1 - (BAR + 1 if self.room >= ROOM_FOR_BARS else 0)
+        kept = {key: " ".join(word.removeprefix("round ").split()) for key, word in words.items()}
+        for least in ("pace", "beta", "worst"):
+            if len("  ".join(kept.values())) > room:
+                kept.pop(least, None)
+        return "  ".join(kept.values())
+
+    def _pace(self, done: int, tick: Tick) -> dict[str, str]:
         if self.first is None:
             self.first = (done, tick.seconds)
         rounds, seconds = done - self.first[0], tick.seconds - self.first[1]
         if rounds == 0 or seconds <= 0:
-            return []
+            return {}
         pace = rounds / seconds
-        left = [f"{duration((tick.rounds - done) / pace)} left"] if done < tick.rounds else []
-        return [f"{pace:.3g} rounds/s" if pace < 100 else f"{pace:,.0f} rounds/s", *left]
+        left = {"left": f"{duration((tick.rounds - done) / pace)} left"} if done < tick.rounds else {}
+        return {"pace": f"{pace:.3g} rounds/s" if pace < 100 else f"{pace:,.0f} rounds/s", **left}
 
 
 class Transfers(_Bars):
@@ -131,7 +141,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def _seen(tick: Tick) -> list[str]:
+def _seen(tick: Tick) -> dict[str, str]:
     """What the latest look saw of the method that does best, over its seeds; runs that are not finite stay out."""
     assert tick.progress is not None
     last = tick.progress.looks[1]["last"]
@@ -143,20 +153,21 @@ def _seen(tick: Tick) -> list[str]:
         now = np.asarray(values, np.float64)[:, -1].reshape(by_method)
         return np.where(finite, now, 0.0).sum(axis=1) / np.where(finite.any(axis=1), finite.sum(axis=1), np.nan)
 
-    words: list[str] = []
+    words: dict[str, str] = {}
     accuracy, loss = latest(last.accuracy), latest(last.loss)
     if not np.isnan(accuracy).all():
         best = int(np.nanargmax(accuracy))
-        words = [f"accuracy {_percent(accuracy[best])}", f"worst client {_percent(latest(last.worst)[best])}"]
+        words["accuracy"] = f"accuracy {_percent(accuracy[best])}"
+        words["worst"] = f"worst client {_percent(latest(last.worst)[best])}"
     elif not np.isnan(loss).all():
         best = int(np.nanargmin(loss))
-        words = [f"loss {loss[best]:.4g}"]
+        words["loss"] = f"loss {loss[best]:.4g}"
     else:
         best = 0
     if words and np.ndim(last.dual) == 2:
-        words.append(f"beta {latest(last.dual)[best]:.3f}")
+        words["beta"] = f"beta {latest(last.dual)[best]:.3f}"
     if lost := int(np.sum(~finite)):
-        words.append(f"{lost} of {finite.size} runs not finite")
+        words["lost"] = f"{lost} of {finite.size} runs not finite"
     return words
 
 

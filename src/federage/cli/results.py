@@ -90,11 +90,11 @@ def table(arguments: Namespace) -> int:
     elif arguments.form == "csv":
         print(_csv(recordeds, arguments.checkpoint), end="")
     elif arguments.form == "latex":
-        from federage.experiments import table_latex
+        from federage.report import latex
 
         if arguments.checkpoint != "all" or len(recordeds) > 1:
             raise ExperimentError("--latex makes the whole table of one folder; name one DIR, without --checkpoint")
-        print(table_latex.documents(recordeds[0])["results"], end="")
+        print(latex.documents(recordeds[0])["results"], end="")
     else:
         for k, recorded in enumerate(recordeds):
             _between(k)
@@ -140,7 +140,7 @@ def opened(folders: Iterable[Path]) -> list[Recorded]:
 
 def show(recorded: Recorded, checkpoint: str = "all", title: str = "") -> None:
     """The table of results on stdout, and what a reader of it must know on stderr."""
-    from federage.experiments import summary, tables
+    from federage.report import summary, tables
 
     columns, rows = summary.table(recorded)
     heading, shown = "", []
@@ -158,7 +158,7 @@ def show(recorded: Recorded, checkpoint: str = "all", title: str = "") -> None:
 
 def scores(recorded: Recorded, checkpoint: str = "all") -> dict[str, Any]:
     """The final scores for a script: shares are fractions, what is not known is null."""
-    from federage.experiments import tables
+    from federage.report import tables
 
     rows = tables.results(recorded).to_dicts()
     return _about(recorded) | {"results": [row for row in rows if checkpoint in ("all", row["checkpoint"])]}
@@ -171,7 +171,7 @@ def as_json(recorded: Recorded) -> str:
 
 def write_report(recordeds: Sequence[Recorded], path: Path) -> Path:
     """The page about one or several folders."""
-    from federage.experiments import report
+    from federage import report
 
     with written(path):
         return report.write(recordeds, path)
@@ -200,7 +200,7 @@ def _about(recorded: Recorded) -> dict[str, Any]:
 def _csv(recordeds: Sequence[Recorded], checkpoint: str) -> str:
     import polars as pl
 
-    from federage.experiments import tables
+    from federage.report import tables
 
     frames = [
         tables.results(recorded).insert_column(0, pl.lit(str(recorded.folder)).alias("folder"))
@@ -212,8 +212,10 @@ def _csv(recordeds: Sequence[Recorded], checkpoint: str) -> str:
 
 def _differences(recorded: Recorded, to: str | None, checkpoint: str) -> list[dict[str, Any]]:
     """The rows of the paired differences that are asked for."""
-    from federage.experiments import tables
+    from federage.report import tables
 
+    if len(recorded.methods) < 2:
+        raise ExperimentError(f"{recorded.folder} has one method alone, {recorded.methods[0]}; two can be compared")
     if to is not None and to not in recorded.methods:
         raise ExperimentError(f"--to: {unknown('method', to, recorded.methods)}")
     against = "best" if to is None else "to"
@@ -226,7 +228,7 @@ def _differences(recorded: Recorded, to: str | None, checkpoint: str) -> list[di
 
 def _compared(recorded: Recorded, rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """The columns, and under a heading a metric and checkpoint the differences from one method."""
-    from federage.experiments import tables
+    from federage.report import tables
 
     cells: list[list[str]] = []
     names, before = tables.checkpoints(recorded), None
