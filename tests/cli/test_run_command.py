@@ -180,6 +180,16 @@ def test_a_reader_who_has_gone_loses_nothing(here):
     assert fr.open(here / "runs" / "x").finished
 
 
+def test_nobody_has_to_read_the_messages(here):
+    (here / "x.toml").write_text(FILE)
+    with truly("run", "x.toml", cwd=here) as process:
+        process.stderr.close()
+        out = process.stdout.read()
+        assert process.wait(timeout=60) == 0
+    assert out.endswith("runs/x\n")
+    assert fr.open(here / "runs" / "x").finished
+
+
 def test_two_processes_give_the_numbers_of_one(federage, here):
     (here / "x.toml").write_text(FILE.split("[methods.FedeRage]")[0])
     with socket.socket() as free:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import sys
@@ -49,7 +50,8 @@ class _Bars:
         if self.bars:
             self.bars.console.print(message, markup=False)
         else:
-            os.write(2, f"{message}\n".encode())
+            with contextlib.suppress(OSError):
+                os.write(2, f"{message}\n".encode())
 
     def show(self, name: str, done: int, total: int | None, line: str, **fields: Any) -> None:
         """Move a bar, or write `line` when another quarter is done or nothing was said for long."""

@@ -16,8 +16,11 @@ def colourful(stream: TextIO) -> bool:
 
 
 def note(message: str) -> None:
-    """A line for people, on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """A line for people, on stderr. If nobody reads there any more, work goes on without a word."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def keep_stdout() -> None:
