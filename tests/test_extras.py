@@ -7,7 +7,7 @@ import pytest
 
 from federage.data import hub
 from federage.errors import MissingExtra
-from federage.experiments import tensorboard
+from federage.report import tensorboard
 
 RECORDED = SimpleNamespace(
     looks=pl.DataFrame({"method": ["FedAvg"], "seed": [0]}),
@@ -31,7 +31,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, t
 
 def test_nothing_that_an_extra_brings_is_imported_before_it_is_used():
     code = (
-        "import sys, federage, federage.data.hub, federage.experiments.tensorboard;"
+        "import sys, federage, federage.data.hub, federage.report.tensorboard;"
         "print([name for name in ('datasets', 'tensorboard', 'pandas', 'pyarrow') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ import pytest
 
 from federage.experiments import play
 from federage.experiments.demo import demo
-from federage.experiments.search import search_of
+from federage.tuning.search import search_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SEARCH = json.loads((SCRIPTS / "demo_tuning.json").read_text())

@@ -10,7 +10,7 @@ import pytest
 
 import federage as fr
 from federage.errors import CheckpointError, CheckpointMismatch, StoreError
-from federage.experiments import checkpoint, disk, train
+from federage.experiments import checkpoint, train
 from federage.experiments.identity import describe, differences
 
 

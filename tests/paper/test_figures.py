@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from federage.errors import ExperimentError, FederageError
-from federage.experiments import tables
 from federage.experiments.store import open_folder
 from federage.paper import FIGURES, drawing, make, sensitivity, table1
 from federage.paper.stage import Stage
+from federage.report import tables
 
 STAMP = "small: digits, 12 rounds, 2 seeds"
 PLAYED = [name for name in FIGURES if name not in ("fig1", "profile")]
@@ -104,7 +104,7 @@ def test_published_numbers_stand_beside_measured_ones_and_are_called_so(made, fo
         "SCAFFOLD": ["50.57 ± 1.49", "-"],
         "FedeRage": ["56.34 ± 0.61", "-"],
     }
-    assert r"\quad published & \textit{56.34 $\pm$ 0.61} & \textit{-}" in table1.latex(beside)
+    assert r"\quad published & \textit{56.34 $\pm$ 0.61} & \textit{-}" in table1.typeset(beside)
     assert "published" not in made["table1"].files[-1].read_text()
 
 

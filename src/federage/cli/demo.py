@@ -45,8 +45,9 @@ def add(commands: Any) -> None:
 def run(arguments: Namespace) -> int:
     if arguments.motivation:
         return _motivation(arguments)
+    from federage import report
     from federage.cli import playing, results
-    from federage.experiments import demo, report
+    from federage.experiments import demo
 
     folder = arguments.out or Path("runs/demo")
     recorded = playing.play(demo.demo(arguments.rounds, arguments.seeds), folder)

@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from federage.experiments import chart_style, palette
-from federage.experiments.chart_style import Figure
+from federage.report import chart_style, palette
+from federage.report.chart_style import Figure
 
 if TYPE_CHECKING:
     from federage.cli.law import Profile

@@ -78,9 +78,9 @@ def _folders(recordeds: Sequence[Recorded], out: Path | None, form: str) -> list
 
 def _export(recorded: Recorded, folder: Path, form: str) -> list[Path]:
     if form == "tensorboard":
-        from federage.experiments import tensorboard
+        from federage.report import tensorboard
 
         return [tensorboard.export(recorded, folder)]
-    from federage.experiments import report_export
+    from federage.report import files
 
-    return report_export.export(recorded, folder, form)
+    return files.export(recorded, folder, form)

@@ -60,27 +60,27 @@ def run(arguments: Namespace) -> int:
     import dataclasses
 
     from federage.cli.playing import watched
-    from federage.experiments import tune_output, tune_words
     from federage.experiments.reading import load
-    from federage.experiments.tune import tune
+    from federage.tuning import output, wording
+    from federage.tuning.tune import tune
 
     experiment = load(arguments.file)
     given = {key: value for key in _LAID_OVER if (value := getattr(arguments, key)) is not None}
     experiment = dataclasses.replace(experiment, tune={**experiment.tune, **given})
     folder = arguments.out or Path("runs") / f"{arguments.file.stem}-tune"
-    terminal.note(tune_words.plan(experiment))
+    terminal.note(wording.plan(experiment))
     with watched(_again(arguments), list(experiment.methods)) as watch:
         tuned = tune(experiment, folder, tell=watch.tell, stop=watch.stop)
         if tuned is None:
             watch.end()
             return 130
     if arguments.json:
-        print(tune_output.as_json(tuned), end="")
+        print(output.as_json(tuned), end="")
         return 0
-    terminal.table("", *tune_words.table(tuned.search, tuned.experiment.methods, tuned.methods))
-    for line in tune_words.told(tuned.experiment):
+    terminal.table("", *wording.table(tuned.search, tuned.experiment.methods, tuned.methods))
+    for line in wording.told(tuned.experiment):
         terminal.note(line)
-    path = folder / tune_output.TUNED
+    path = folder / output.TUNED
     print(path)
     terminal.note(f"to play it on the test examples: federage run {shlex.quote(str(path))}")
     return 0

@@ -69,9 +69,7 @@ def _reachable(coordinator: str, listening: bool) -> None:
     """Refuse an address at which JAX would fail, or wait, and then end the process without an exception."""
     host, _, port = coordinator.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise ProcessError(
-            f"the coordinator's address {coordinator!r} is not of the form HOST:PORT, as localhost:9876"
-        )
+        raise ProcessError(f"the coordinator's address {coordinator!r} is not of the form HOST:PORT, as localhost:9876")
     give_up = time.monotonic() + _PATIENCE
     while listening:
         try:

@@ -8,7 +8,7 @@
     [model]      name, and its settings    `models.MODELS`
     [work]       local_steps or local_epochs, batch, precision
     [runs]       rounds, every, seeds (how many, or which), smooth, look_at
-    [tune]       see `federage.experiments.tune`
+    [tune]       see `federage.tuning.tune`
     [methods.LABEL]   kind (if the label is not one), and its numbers; a list of numbers is a grid
 
 Nothing is loaded or drawn here; what is wrong is said in one sentence that names the file, the table and the key.

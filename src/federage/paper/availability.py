@@ -8,11 +8,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from federage.experiments import palette, tables
 from federage.experiments.store import Recorded
 from federage.paper import drawing, table1
 from federage.paper.drawing import Drawn, Picture, Table
 from federage.paper.stage import Stage
+from federage.report import palette, tables
 
 
 def profile(stage: Stage) -> Drawn:

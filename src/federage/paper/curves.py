@@ -7,11 +7,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from federage.experiments import tables
 from federage.experiments.store import Recorded
 from federage.paper import drawing, table1
 from federage.paper.drawing import Drawn, Picture
 from federage.paper.stage import Stage
+from federage.report import tables
 
 
 def draw(stage: Stage) -> Drawn:

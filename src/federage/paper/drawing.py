@@ -15,7 +15,7 @@ import polars as pl
 import vl_convert
 
 from federage.analysis import statistics
-from federage.experiments import chart_style, palette
+from federage.report import chart_style, palette
 
 CSS = """\
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 FONT; }

@@ -12,11 +12,11 @@ import polars as pl
 
 from federage.algorithms import FedeRage
 from federage.analysis import risk
-from federage.experiments import palette, tables
 from federage.experiments.store import Recorded
 from federage.paper import availability, drawing
 from federage.paper.drawing import Drawn, Picture, Table
 from federage.paper.stage import Stage
+from federage.report import palette, tables
 
 POINTS, BATCHES = 100, (1, 2, 5, 10, 25, 100)
 DRAWS = 100_000  # mini-batches, where they are too many to list

@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from federage.experiments import palette
 from federage.paper import drawing, motivation
 from federage.paper.drawing import Drawn, Picture
 from federage.paper.motivation import CELLS, REACH, Motivation
 from federage.paper.stage import Stage
+from federage.report import palette
 
 CLASSES = palette.SERIES[3:6]
 """The classes' colours: none that a method has."""

@@ -9,11 +9,11 @@ import numpy as np
 
 from federage.algorithms import FedeRage
 from federage.analysis import statistics
-from federage.experiments import palette, tables
 from federage.experiments.store import Recorded
 from federage.paper import drawing
 from federage.paper.drawing import Drawn, Picture, Table
 from federage.paper.stage import Stage
+from federage.report import palette, tables
 
 METRICS = {"accuracy": "all clients", "rare": "rare clients"}
 

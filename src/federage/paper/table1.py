@@ -9,12 +9,12 @@ import polars as pl
 
 from federage.algorithms import FedAvg, FedeRage
 from federage.analysis import statistics
-from federage.experiments import report_words, table_latex, tables
 from federage.experiments.experiment import Experiment
 from federage.experiments.store import Recorded
 from federage.paper import drawing
 from federage.paper.drawing import Drawn, Table, apart
 from federage.paper.stage import Stage, committed
+from federage.report import latex, tables, wording
 
 NAMES = {"mnist": "MNIST", "fashion_mnist": "FashionMNIST", "cifar10": "CIFAR-10"}
 
@@ -39,7 +39,7 @@ def draw(stage: Stage) -> Drawn:
         *dict.fromkeys(note for record in records.values() for note in record.experiment.notes),
     )
     title = "Table I: accuracy under uniform and non-uniform availability"
-    return Drawn(title, (), table, notes, {"table1.tex": latex(records, stage.stamp)})
+    return Drawn(title, (), table, notes, {"table1.tex": typeset(records, stage.stamp)})
 
 
 def text(records: Mapping[str, Recorded]) -> Table:
@@ -82,32 +82,30 @@ def differences(records: Mapping[str, Recorded]) -> list[str]:
 
 def lost(records: Mapping[str, Recorded]) -> list[str]:
     """The runs that are in no mean."""
-    return [
-        f"{column_name(record.experiment)}: {line}" for record in records.values() for line in report_words.lost(record)
-    ]
+    return [f"{column_name(record.experiment)}: {line}" for record in records.values() for line in wording.lost(record)]
 
 
-def latex(records: Mapping[str, Recorded], stamp: str = "") -> str:
+def typeset(records: Mapping[str, Recorded], stamp: str = "") -> str:
     """The last checkpoint, to be compiled alone; set as in the paper, with the stamp below."""
     found = {key: measured(record, "last") for key, record in records.items()}
     lines = []
     for label in _labels(records):
-        cells = [table_latex.marked(rows[label]) if label in rows else "--" for rows in found.values()]
-        lines.append([table_latex.text(label), *cells])
+        cells = [latex.marked(rows[label]) if label in rows else "--" for rows in found.values()]
+        lines.append([latex.text(label), *cells])
         told = _published(records).get(label)
         if told:
-            lines.append([r"\quad published", *(rf"\textit{{{table_latex.text(cell)}}}" for cell in told)])
-    head = ["Algorithm", *(table_latex.text(column_name(record.experiment)) for record in records.values())]
+            lines.append([r"\quad published", *(rf"\textit{{{latex.text(cell)}}}" for cell in told)])
+    head = ["Algorithm", *(latex.text(column_name(record.experiment)) for record in records.values())]
     return "\n".join(
         [
-            table_latex.HEAD + rf"\begin{{tabular}}{{l{'c' * len(records)}}}",
+            latex.HEAD + rf"\begin{{tabular}}{{l{'c' * len(records)}}}",
             r"\toprule",
             " & ".join(head) + r" \\",
             r"\midrule",
             *(" & ".join(line) + r" \\" for line in lines),
             r"\bottomrule",
             r"\end{tabular}",
-            *([rf"\par {table_latex.text(stamp)}"] if stamp else []),
+            *([rf"\par {latex.text(stamp)}"] if stamp else []),
             r"\end{document}",
             "",
         ]

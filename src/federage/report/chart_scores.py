@@ -5,10 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from federage.experiments import chart_style, palette, tables
-from federage.experiments.chart_rounds import Pens
-from federage.experiments.chart_style import Figure
 from federage.experiments.store import Recorded
+from federage.report import chart_style, palette, tables
+from federage.report.chart_rounds import Pens
+from federage.report.chart_style import Figure
 
 
 def glance(recorded: Recorded, pens: Pens) -> Figure | None:

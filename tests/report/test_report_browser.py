@@ -13,7 +13,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from federage.experiments import palette, report, tables
+from federage import report
+from federage.report import palette, tables
 
 CHROMIUM, DRIVER = which("chromium") or which("google-chrome"), which("chromedriver")
 FLAGS = (

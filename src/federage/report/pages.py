@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from federage.experiments import chart_rounds, chart_style, charts, palette, report_tables, report_words
-from federage.experiments.palette import Pen
-from federage.experiments.report_export import FORMATS, export
-from federage.experiments.report_page import figure, page, switches
 from federage.experiments.store import Recorded
+from federage.report import chart_rounds, chart_style, charts, page_tables, palette, wording
+from federage.report.files import FORMATS, export
+from federage.report.page import figure, page, switches
+from federage.report.palette import Pen
 
 __all__ = ["FORMATS", "export", "html", "picture", "write"]
 
@@ -51,11 +51,11 @@ def html(recordeds: Sequence[Recorded]) -> str:
         f"<h1>{title}</h1>",
         switches(pens),
         "<h2>All at the last checkpoint</h2>",
-        report_tables.compared(recordeds, pens),
+        page_tables.compared(recordeds, pens),
         f'<p class="quiet">{MARKS} Marks are within an experiment.</p>',
     ]
     for number, recorded in enumerate(recordeds):
-        body.append(f"<h2>{escape(report_tables.name(recorded))}</h2>")
+        body.append(f"<h2>{escape(page_tables.name(recorded))}</h2>")
         body += _experiment(recorded, pens, 3, f"{number + 1}-")
     return page(title, "\n".join(body))
 
@@ -81,22 +81,22 @@ def _experiment(recorded: Recorded, pens: Mapping[str, Pen], level: int, prefix:
         figures = {name: charts.draw(name, recorded, pens) for name in names}
         return [figure(f"{prefix}{name}", shown) for name, shown in figures.items() if shown]
 
-    first, *rest = report_words.answer(recorded)
+    first, *rest = wording.answer(recorded)
     yield f'<p class="answer"><strong>{escape(first)}</strong> {escape(" ".join(rest))}</p>'
-    yield f"<p>{escape(report_words.setting(recorded))}</p>"
-    yield from (f'<p class="quiet">{escape(note)}</p>' for note in report_words.notes(recorded))
+    yield f"<p>{escape(wording.setting(recorded))}</p>"
+    yield from (f'<p class="quiet">{escape(note)}</p>' for note in wording.notes(recorded))
     yield bar
     yield from drawn("glance")
     yield heading("At the end")
-    yield report_tables.results(recorded, pens)
+    yield page_tables.results(recorded, pens)
     yield f'<p class="quiet">{MARKS}</p>'
-    yield report_tables.frame(
-        report_tables.details(recorded), "every mean and deviation, and what the values are worth", most=1000
+    yield page_tables.frame(
+        page_tables.details(recorded), "every mean and deviation, and what the values are worth", most=1000
     )
     if len(recorded.methods) > 1:
         yield heading("Is the difference real?")
-        yield f"<p>{escape(report_words.worth(recorded))}</p>"
-        yield report_tables.paired(recorded, pens)
+        yield f"<p>{escape(wording.worth(recorded))}</p>"
+        yield page_tables.paired(recorded, pens)
         yield from drawn("differences")
     for title, names in SECTIONS:
         if figures := drawn(*names):
@@ -104,7 +104,7 @@ def _experiment(recorded: Recorded, pens: Mapping[str, Pen], level: int, prefix:
             yield from figures
     yield heading("The experiment, complete")
     settings = recorded.experiment.settings().items()
-    tables = "".join(f"<div>{heading(name, 1)}{report_tables.plain(table)}</div>" for name, table in settings)
+    tables = "".join(f"<div>{heading(name, 1)}{page_tables.plain(table)}</div>" for name, table in settings)
     yield f'<div class="columns">{tables}</div>'
     yield heading("The environment")
-    yield report_tables.plain({**recorded.environment, "time": report_words.times(recorded)})
+    yield page_tables.plain({**recorded.environment, "time": wording.times(recorded)})

@@ -8,11 +8,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from federage.experiments import chart_style, palette, tables
-from federage.experiments.chart_rounds import Pens
-from federage.experiments.chart_style import Figure
-from federage.experiments.report_words import listed
 from federage.experiments.store import Recorded
+from federage.report import chart_style, palette, tables
+from federage.report.chart_rounds import Pens
+from federage.report.chart_style import Figure
+from federage.report.wording import listed
 
 POINTS = 2400
 """The most points of a figure, and a third of it the most of a panel: more would be a blot."""

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 import recorded_by_hand as by_hand
 
+from federage import report
 from federage.errors import RecordError
-from federage.experiments import chart_clients, chart_style, charts, palette, report, tables
+from federage.report import chart_clients, chart_style, charts, palette, tables
 
 
 @pytest.fixture(scope="module")

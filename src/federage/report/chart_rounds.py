@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from federage.experiments import chart_style, tables
-from federage.experiments.chart_style import Figure
-from federage.experiments.palette import Pen
 from federage.experiments.store import Recorded
+from federage.report import chart_style, tables
+from federage.report.chart_style import Figure
+from federage.report.palette import Pen
 
 LOOKS = 100
 """The most looks a curve is drawn with: more could not be seen."""

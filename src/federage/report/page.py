@@ -12,9 +12,9 @@ from importlib import resources
 
 import vl_convert
 
-from federage.experiments import chart_style, palette, report_tables
-from federage.experiments.chart_style import Figure
-from federage.experiments.palette import Pen
+from federage.report import chart_style, page_tables, palette
+from federage.report.chart_style import Figure
+from federage.report.palette import Pen
 
 
 def page(title: str, body: str) -> str:
@@ -44,7 +44,7 @@ def figure(name: str, shown: Figure) -> str:
         f"{palette.themed(chart_style.drawing(shown))}</div>"
         f'<script type="application/json" id="{name}-source">{source}</script>'
         f"<figcaption><strong>{escape(shown.title)}.</strong> {escape(shown.caption)}</figcaption>"
-        f"{report_tables.frame(shown.numbers, shown.title)}</figure>"
+        f"{page_tables.frame(shown.numbers, shown.title)}</figure>"
     )
 
 
@@ -52,7 +52,7 @@ def switches(pens: Mapping[str, Pen]) -> str:
     """A button a method, which shows or hides it in every figure; without a script it is the key to the colours."""
     buttons = "".join(
         f'<button type="button" aria-pressed="true" disabled data-method="{escape(label, quote=True)}">'
-        f"{report_tables.swatch(pen)}{escape(label)}</button>"
+        f"{page_tables.swatch(pen)}{escape(label)}</button>"
         for label, pen in pens.items()
     )
     return f'<div class="switches" role="group" aria-label="Methods shown in the figures">{buttons}</div>'
@@ -65,4 +65,4 @@ def _script() -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files("federage.experiments").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("federage.report").joinpath(name).read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ import pytest
 import federage as fr
 from federage.errors import ExperimentError
 from federage.experiments import load
-from federage.experiments.search import SPACES, Range, search_of
-from federage.experiments.tune_controls import controls, with_controls
-from federage.experiments.tune_draw import configurations
+from federage.tuning.controls import controls, with_controls
+from federage.tuning.draw import configurations
+from federage.tuning.search import SPACES, Range, search_of
 
 METHODS = {
     "FedAvg": {"lr": 0.1},

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 import recorded_by_hand as by_hand
 
+from federage import report
 from federage.analysis import statistics
-from federage.experiments import report, report_words, summary, table_latex, tables
+from federage.report import latex, summary, tables, wording
 
 T_3 = 3.182446305284263  # Student's t at 97.5 %, 3 degrees of freedom
 
@@ -107,7 +108,7 @@ def test_runs_that_are_not_finite_are_in_no_mean():
     pair = row(tables.paired(lost), checkpoint="last", metric="accuracy", against="FedAvg", method="FedeRage <κ>")
     assert pair["seeds"] == 3
     assert set(tables.clients(lost)["method"]) == {"FedAvg", "FedeRage <κ>"}
-    told = list(report_words.lost(lost))
+    told = list(wording.lost(lost))
     assert told[0] == "FedAvg became non-finite (seed 1 after round 105); those runs are in no mean."
     assert told[1].startswith("SCAFFOLD became non-finite (seed 0 after round 105, seed 1")
 
@@ -124,7 +125,7 @@ def test_clients_accuracy_and_participation_are_as_recorded(recorded):
 
 
 def test_the_answer_never_oversells(recorded):
-    first, apart, *costs = report_words.answer(recorded)
+    first, apart, *costs = wording.answer(recorded)
     assert (
         first
         == "SCAFFOLD has the highest mean accuracy at the last checkpoint, 83.0 %, over the final 10 looks of 4 seeds."
@@ -149,7 +150,7 @@ def test_more_comparisons_need_more_to_be_sure(monkeypatch):
     )
     assert told["p"] == pytest.approx(0.01385, abs=1e-5)
     assert told["p_holm"] == pytest.approx(6 * told["p"])
-    assert "ahead" not in report_words.answer(recorded)[1]
+    assert "ahead" not in wording.answer(recorded)[1]
 
 
 def test_any_method_may_be_compared_with(recorded):
@@ -169,7 +170,7 @@ def test_any_method_may_be_compared_with(recorded):
     ],
 )
 def test_the_answer_in_other_cases(settings, words):
-    assert words in " ".join(report_words.answer(by_hand.recorded(**settings)))
+    assert words in " ".join(wording.answer(by_hand.recorded(**settings)))
 
 
 def test_what_is_not_finished_is_said():
@@ -177,7 +178,7 @@ def test_what_is_not_finished_is_said():
     recorded.finished = False
     recorded.experiment.methods["late"] = None
     assert "Not finished: rounds played of 200: FedAvg 200, SCAFFOLD 200, FedeRage <κ> 200; not yet begun: late." in [
-        *report_words.notes(recorded)
+        *wording.notes(recorded)
     ]
 
 
@@ -208,17 +209,17 @@ def test_the_terminal_says_the_same(recorded):
 
 
 def test_latex_escapes_what_a_label_may_hold():
-    assert table_latex.text("a_b & 5 % <κ·lr> \\x ~ λ") == (
+    assert latex.text("a_b & 5 % <κ·lr> \\x ~ λ") == (
         r"a\_b \& 5 \% $<$$\kappa$$\cdot$lr$>$ \textbackslash{}x \textasciitilde{} $\lambda$"
     )
 
 
 def test_latex_has_the_paper_s_marks_in_per_cent(recorded):
-    text = table_latex.documents(recorded)["results"]
+    text = latex.documents(recorded)["results"]
     assert r"SCAFFOLD & \textcolor{blue}{\textbf{83.00}} $\pm$ \textcolor{blue}{1.24} &" in text
     assert r"\textcolor{blue}{\textbf{67.50}}\textsuperscript{\textdagger} $\pm$ \textcolor{blue}{2.48}" in text
     assert r"FedeRage $<$$\kappa$$>$ & 82.50 $\pm$ 2.48 &" in text
-    for name, document in table_latex.documents(recorded).items():
+    for name, document in latex.documents(recorded).items():
         assert document.count("{") == document.count("}"), name
         body = [line for line in document.splitlines() if " & " in line]
         assert len({line.count(" & ") for line in body}) == 1, name

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from federage.experiments import palette, tables
-from federage.experiments.palette import Pen
 from federage.experiments.store import Recorded
-from federage.experiments.tables import METRICS
+from federage.report import palette, tables
+from federage.report.palette import Pen
+from federage.report.tables import METRICS
 
 ROWS = 60
 """The most rows that are shown of a figure's numbers."""

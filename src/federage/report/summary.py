@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from federage.experiments import report_words, tables
 from federage.experiments.store import Recorded
-from federage.experiments.tables import METRICS
+from federage.report import tables, wording
+from federage.report.tables import METRICS
 
 
 def table(recorded: Recorded) -> tuple[list[str], list[list[str]]]:
@@ -33,8 +33,8 @@ def notes(recorded: Recorded) -> Iterable[str]:
         f"mean ± standard deviation over {over} and the final {looks} looks of {recorded.experiment.rounds:,} rounds, "
         f"on {recorded.experiment.look_at} examples; * best mean, † significant by the paper's Z-test"
     )
-    yield from report_words.answer(recorded)
-    yield from report_words.notes(recorded)
+    yield from wording.answer(recorded)
+    yield from wording.notes(recorded)
 
 
 def _words(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """`federage tune`: every method gets the same number of configurations, judged on the clients' validation examples.
 
-The search is itself an experiment whose methods are the configurations (`tune_rungs`), so it is played, kept, stopped
-and gone on with like any other. What it comes to is written beside it (`tune_output`).
+The search is itself an experiment whose methods are the configurations (`rungs`), so it is played, kept, stopped
+and gone on with like any other. What it comes to is written beside it (`output`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from federage.errors import ExperimentError
-from federage.experiments import tune_output
 from federage.experiments.experiment import Experiment
 from federage.experiments.play import Tick, play
-from federage.experiments.search import Search, search_of
-from federage.experiments.tables import METRICS
-from federage.experiments.tune_draw import configurations
-from federage.experiments.tune_output import Tuned
-from federage.experiments.tune_rungs import carry_on, experiment_of, rungs
-from federage.experiments.tune_scores import Found, Tried, found, ranked, scores, tried
+from federage.report.tables import METRICS
+from federage.tuning import output
+from federage.tuning.draw import configurations
+from federage.tuning.output import Tuned
+from federage.tuning.rungs import carry_on, experiment_of, rungs
+from federage.tuning.scores import Found, Tried, found, ranked, scores, tried
+from federage.tuning.search import Search, search_of
 
 
 def tune(
@@ -76,7 +76,7 @@ def tune(
             }
     assert before is not None  # there is a method, and it has a configuration
     ends = _ends(experiment, search, steps, len(ladder))
-    return tune_output.write(folder, experiment, search, ladder, ends, steps, before.environment)
+    return output.write(folder, experiment, search, ladder, ends, steps, before.environment)
 
 
 def _name(label: str, index: int) -> str:

@@ -13,7 +13,7 @@ from tensorboard.plugins.hparams import metadata
 from tensorboard.util.tensor_util import make_ndarray
 
 from federage.errors import StoreError
-from federage.experiments.tensorboard import export
+from federage.report.tensorboard import export
 
 METHODS = {
     "FedAvg at κ·lr": {"kind": "fedavg", "lr": 0.5, "within": None},

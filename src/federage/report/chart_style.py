@@ -15,8 +15,8 @@ import altair as alt
 import polars as pl
 import vl_convert
 
-from federage.experiments import palette
-from federage.experiments.palette import Pen
+from federage.report import palette
+from federage.report.palette import Pen
 
 WIDTH = 860
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"

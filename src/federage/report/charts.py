@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from federage.experiments import chart_clients, chart_rounds, chart_scores, palette, tables
-from federage.experiments.chart_style import Figure
-from federage.experiments.palette import Pen
 from federage.experiments.store import Recorded
+from federage.report import chart_clients, chart_rounds, chart_scores, palette, tables
+from federage.report.chart_style import Figure
+from federage.report.palette import Pen
 
 MOST = 12
 """The most methods that figures tell apart; tables have all."""

@@ -29,8 +29,8 @@ from federage.errors import ExperimentError, unknown
 from federage.experiments.choice import fitted, made
 from federage.experiments.experiment import Experiment
 from federage.experiments.reading import positive, section, seeds_of
-from federage.experiments.tune_controls import controls
 from federage.experiments.values import parameters
+from federage.tuning.controls import controls
 
 Strategy = Literal["random", "grid", "halving"]
 Measure = Literal["accuracy", "worst_tenth", "worst", "rare", "loss"]

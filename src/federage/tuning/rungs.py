@@ -27,7 +27,7 @@ from federage.experiments.casts import Cast
 from federage.experiments.experiment import Experiment
 from federage.experiments.play import cut_of
 from federage.experiments.resumable import Cut, legs
-from federage.experiments.search import Search
+from federage.tuning.search import Search
 
 
 class Rung(NamedTuple):

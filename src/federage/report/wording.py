@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from federage.experiments import tables
 from federage.experiments.store import Recorded
-from federage.experiments.tables import LEVEL, METRICS
+from federage.report import tables
+from federage.report.tables import LEVEL, METRICS
 
 FEW = 3  # methods named one by one before the rest are counted
 

@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 import recorded_by_hand as by_hand
 
-from federage.experiments import charts, load, palette, play, report, report_tables, tables
+from federage import report
+from federage.experiments import load, play
+from federage.report import charts, page_tables, palette, tables
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "line"}
 
@@ -286,7 +288,7 @@ def test_the_same_record_gives_the_same_bytes_in_a_folder_that_is_made(recorded,
 
 
 def test_a_frame_s_rows_are_shown_up_to_a_number_that_is_said():
-    shown = report_tables.frame(pl.DataFrame({"a": range(5), "b": [0.5] * 5}), "c", most=3)
+    shown = page_tables.frame(pl.DataFrame({"a": range(5), "b": [0.5] * 5}), "c", most=3)
     assert "(the first 3 of 5 rows)" in shown
     assert shown.count("<tr>") == 4
 

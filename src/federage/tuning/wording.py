@@ -9,11 +9,11 @@ from typing import Any
 
 from federage.core.algorithm import Method
 from federage.experiments.experiment import Experiment
-from federage.experiments.search import Search, search_of
-from federage.experiments.tables import METRICS
-from federage.experiments.tune_draw import cells
-from federage.experiments.tune_rungs import Rung, rungs
-from federage.experiments.tune_scores import Edge, Found, Tried
+from federage.report.tables import METRICS
+from federage.tuning.draw import cells
+from federage.tuning.rungs import Rung, rungs
+from federage.tuning.scores import Edge, Found, Tried
+from federage.tuning.search import Search, search_of
 
 MARK = "Tuning: "
 """What notes about a search begin with, so that those of the next one take their place."""

@@ -9,9 +9,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from federage.experiments import tables
 from federage.experiments.store import Recorded
-from federage.experiments.tables import METRICS
+from federage.report import tables
+from federage.report.tables import METRICS
 
 HEAD = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}

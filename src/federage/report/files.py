@@ -9,8 +9,8 @@ import polars as pl
 import vl_convert
 
 from federage.errors import RecordError
-from federage.experiments import chart_style, charts, palette, table_latex, tables
 from federage.experiments.store import Recorded
+from federage.report import chart_style, charts, latex, palette, tables
 
 PIXELS = 2.0  # a picture's pixels for one of the page's
 
@@ -53,6 +53,6 @@ FORMATS: Mapping[str, Callable[[Recorded], dict[str, bytes]]] = {
     "svg": lambda recorded: _pictures(recorded, "svg", str.encode),
     "pdf": lambda recorded: _pictures(recorded, "pdf", vl_convert.svg_to_pdf),
     "csv": _csv,
-    "latex": lambda recorded: {f"{name}.tex": text.encode() for name, text in table_latex.documents(recorded).items()},
+    "latex": lambda recorded: {f"{name}.tex": text.encode() for name, text in latex.documents(recorded).items()},
 }
 """Every format, and what it makes: the names and bytes of files."""

@@ -14,7 +14,7 @@ import numpy as np
 from federage.core.algorithm import Method
 from federage.errors import ExperimentError
 from federage.experiments.experiment import Experiment
-from federage.experiments.search import Axis, Range, Search, Space, changed
+from federage.tuning.search import Axis, Range, Search, Space, changed
 
 Numbers = dict[str, object]
 

@@ -12,9 +12,9 @@ import polars as pl
 
 from federage.core.algorithm import Method
 from federage.errors import RecordError
-from federage.experiments.search import Range, Search, Space
 from federage.experiments.store import Recorded
-from federage.experiments.tables import METRICS
+from federage.report.tables import METRICS
+from federage.tuning.search import Range, Search, Space
 
 EDGE = 0.1
 """The part of a range at either end that counts as its edge."""

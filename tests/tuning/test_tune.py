@@ -16,12 +16,12 @@ from federage.errors import ExperimentError
 from federage.experiments import load, open_folder
 from federage.experiments.play import Tick
 from federage.experiments.reading import written
-from federage.experiments.search import Range, search_of
 from federage.experiments.sources import SOURCES
-from federage.experiments.tune import tune
-from federage.experiments.tune_output import Tuned
-from federage.experiments.tune_scores import edges
-from federage.experiments.tune_words import table, told
+from federage.tuning.output import Tuned
+from federage.tuning.scores import edges
+from federage.tuning.search import Range, search_of
+from federage.tuning.tune import tune
+from federage.tuning.wording import table, told
 
 CENTRE, ROUNDS = 2.0, 8
 

@@ -20,11 +20,11 @@ import polars as pl
 from federage.experiments import disk
 from federage.experiments.experiment import Experiment, kind_of
 from federage.experiments.reading import written
-from federage.experiments.search import Search
-from federage.experiments.tune_controls import controls, with_controls
-from federage.experiments.tune_rungs import Rung
-from federage.experiments.tune_scores import Found, Tried
-from federage.experiments.tune_words import MARK, notes
+from federage.tuning.controls import controls, with_controls
+from federage.tuning.rungs import Rung
+from federage.tuning.scores import Found, Tried
+from federage.tuning.search import Search
+from federage.tuning.wording import MARK, notes
 
 TUNED, TABLE, SUMMARY = "tuned.toml", "tuning.parquet", "tuning.json"
 
