@@ -1,15 +1,31 @@
 """What all rooms share."""
 
+import os
 from collections.abc import Iterator
 
 import jax
 import pytest
 from hypothesis import settings
+from jax.experimental.compilation_cache import compilation_cache
 
 from federage.core import program
 
 settings.register_profile("replayable", derandomize=True)  # a failure anywhere is one everywhere
 settings.load_profile("replayable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep compiled programs on the disk for a session: modules, and programs that tests start, play the same few."""
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path_factory.getbasetemp() / "compiled"),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in settings.items():
+        jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
+    compilation_cache.reset_cache()
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -80,6 +80,52 @@ def test_csv_finds_label_and_group_by_name(tmp_path):
     assert Dataset.from_csv(path, "width", group="who").classes is None
 
 
+def test_csv_labels_that_are_words_are_classes_in_alphabetical_order(tmp_path):
+    (tmp_path / "train.csv").write_text("x,kind\n1,virginica\n2,setosa\n3,virginica\n4,versicolor\n")
+    (tmp_path / "test.csv").write_text("x,kind\n1,setosa\n2,virginica\n")
+    data = Dataset.from_csv(tmp_path / "train.csv", "kind", tmp_path / "test.csv")
+    assert data.classes == 3
+    assert data.train.y.tolist() == [2, 0, 2, 1]
+    assert data.test is not None
+    assert data.test.y.tolist() == [0, 2]
+    (tmp_path / "test.csv").write_text("x,kind\n1,setosa\n2,rosa\n")
+    with pytest.raises(
+        DamagedFile, match=r"test\.csv: expected labels among setosa, versicolor, virginica, but 'rosa'"
+    ):
+        Dataset.from_csv(tmp_path / "train.csv", "kind", tmp_path / "test.csv")
+    (tmp_path / "train.csv").write_text("x,kind\n1,0\n2,1\n")
+    with pytest.raises(DamagedFile, match=r"test\.csv: expected numbers as labels"):
+        Dataset.from_csv(tmp_path / "train.csv", "kind", tmp_path / "test.csv")
+
+
+@pytest.mark.parametrize(
+    ("fraction", "kept"),
+    [(0.25, {"a": 6, "b": 3, "c": 1}), (0.5, {"a": 4, "b": 2, "c": 1}), (0.9, {"a": 1, "b": 1, "c": 1})],
+)
+def test_a_test_split_is_held_out_evenly_over_groups(fraction, kept):
+    groups = ["a"] * 8 + ["b"] * 4 + ["c"]
+    data = Dataset.from_arrays(np.arange(13)[:, None], np.zeros(13), groups=groups, classes=None)
+    cut = data.with_held_out_test(fraction)
+    assert cut.groups is not None
+    assert {name: int((cut.groups.train == name).sum()) for name in "abc"} == kept
+    assert cut.test is not None
+    assert cut.groups.test is not None
+    whole = np.concatenate([cut.train.x, cut.test.x]).ravel()
+    assert sorted(whole.tolist()) == list(range(13))
+    again = data.with_held_out_test(fraction)
+    np.testing.assert_array_equal(again.train.x, cut.train.x)
+    assert all(groups[int(row)] == name for row, name in zip(cut.test.x.ravel(), cut.groups.test, strict=True))
+
+
+def test_inputs_are_scaled_by_the_training_examples():
+    rng = np.random.default_rng(0)
+    data = Dataset.from_arrays(rng.normal(3, 5, (50, 2)) * [1, 0], rng.integers(0, 2, 50)).standardised()
+    x = np.asarray(data.inputs(data.train.x))
+    np.testing.assert_allclose(x[:, 0].mean(), 0, atol=1e-6)
+    np.testing.assert_allclose(x[:, 0].std(), 1, rtol=1e-6)
+    np.testing.assert_array_equal(x[:, 1], 0)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -88,6 +134,7 @@ def test_csv_finds_label_and_group_by_name(tmp_path):
         ("x,z\n1,2\n", "one column 'y'"),
         ("x,y\n1,2,3\n", "example 1: expected 2 values"),
         ("x,y\n1,2\nred,3\n", "column 'x'.*'red'"),
+        ("x,y\n1,2\n2,red\n", "column 'y'.*'red'"),
         ("y\n1\n", "column of inputs"),
     ],
 )

@@ -22,19 +22,12 @@ KILLS = int(os.environ.get("FEDERAGE_KILLS", "4"))  # of an experiment
 
 
 class Program:
-    """The run in a folder, as a program of its own. What one has compiled the next one finds."""
+    """The run in a folder, as a program of its own."""
 
     def __init__(self, folder: Path, script: str = "play_until_killed.py"):
-        cache = {
-            "JAX_COMPILATION_CACHE_DIR": str(folder.parent / "compiled"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        }
         command = [sys.executable, str(HERE / script), str(folder)]
         self.errors = open(folder.with_suffix(".errors"), "w+")  # noqa: SIM115
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env={**os.environ, **cache}
-        )
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         assert self.process.stdout is not None
         self.told: IO[str] = self.process.stdout
 

@@ -122,17 +122,19 @@ class Dataset:
     ) -> Self:
         """A dataset of a comma-separated file whose first line names the columns.
 
-        `label` is the column of the labels and `group` that of the natural groups (ids may be words); every other
-        column is an input and must hold numbers. `test` is a second file with the same columns.
+        `label` is the column of the labels and `group` that of the natural groups; both may be words, and labels that
+        are words are classes in their alphabetical order. Every other column is an input and must hold numbers. `test`
+        is a second file with the same columns.
         """
         train = tables.read_csv(Path(path), label, group)
         held = None if test is None else tables.read_csv(Path(test), label, group)
         if held is not None and held.columns != train.columns:
             raise DamagedFile(f"{test}: expected the columns of {path}, {train.columns}, but it has {held.columns}")
+        names = np.unique(train.y) if train.y.dtype.kind == "U" else None
         return cls.from_arrays(
             train.x,
-            train.y,
-            None if held is None else (held.x, held.y),
+            _numbered(train.y, names, str(path)),
+            None if held is None else (held.x, _numbered(held.y, names, str(test))),
             train.groups,
             None if held is None else held.groups,
             classes=classes,
@@ -196,6 +198,17 @@ class Dataset:
         scale = np.where(std > 0, 1 / np.where(std > 0, std, 1), 1)
         inputs = Affine(jnp.asarray(scale, jnp.float32), jnp.asarray(-mean * scale, jnp.float32))
         return dataclasses.replace(self, inputs=inputs)
+
+
+def _numbered(y: np.ndarray, names: np.ndarray | None, path: str) -> np.ndarray:
+    """Labels that are words, as the places of the words among the names of the classes."""
+    if names is None:
+        if y.dtype.kind == "U":
+            raise DamagedFile(f"{path}: expected numbers as labels, as among the training examples, but {y[0]!r} came")
+        return y
+    if strangers := sorted(set(y.tolist()) - set(names.tolist())):
+        raise DamagedFile(f"{path}: expected labels among {', '.join(names)}, but {strangers[0]!r} came")
+    return np.searchsorted(names, y)
 
 
 def _inputs(x: ArrayLike, name: str) -> np.ndarray:

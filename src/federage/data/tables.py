@@ -13,7 +13,7 @@ from federage.errors import DamagedFile, MissingData
 
 
 class Table(NamedTuple):
-    """A .csv file: the names of its columns, the inputs, the labels, and the natural groups if a column holds them."""
+    """A .csv file: the names of its columns, the inputs, the labels (numbers or words), the natural groups if any."""
 
     columns: list[str]
     x: np.ndarray
@@ -47,10 +47,7 @@ def read_csv(path: Path, label: str, group: str | None) -> Table:
     ]
     if not inputs:
         raise DamagedFile(f"{path}: expected at least one column of inputs beside {label!r}, but there is none")
-    labels = texts[columns.index(label)]
-    y = _numbers(labels, f"{path}, column {label!r}")
-    if all(text.removeprefix("-").isdecimal() for text in labels):
-        y = y.astype(np.int64)  # "3" is a class, "3.0" a number
+    y = _labels(texts[columns.index(label)], f"{path}, column {label!r}")
     groups = None if group is None else np.array(texts[columns.index(group)])
     return Table(columns, np.stack(inputs, 1), y, groups)
 
@@ -64,6 +61,22 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         raise MissingData(f"{path}: no such file; name an .npz file with the arrays x and y") from None
     except (ValueError, EOFError, OSError, AttributeError, zipfile.BadZipFile) as error:
         raise DamagedFile(f"{path}: expected an .npz file of plain arrays, but: {error}") from error
+
+
+def _labels(texts: list[str], what: str) -> np.ndarray:
+    """Words where none is a number; else numbers, and integers where all are written so: 3 is a class, 3.0 a number."""
+    if not any(_is_number(text) for text in texts):
+        return np.array(texts)
+    y = _numbers(texts, what)
+    return y.astype(np.int64) if all(text.removeprefix("-").isdecimal() for text in texts) else y
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbers(texts: list[str], what: str) -> np.ndarray:
