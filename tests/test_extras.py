@@ -23,6 +23,8 @@ RECORDED = SimpleNamespace(
     ],
 )
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, tmp_path, package, name, call):
+    for loaded in [module for module in sys.modules if module.startswith(f"{package}.")]:
+        monkeypatch.delitem(sys.modules, loaded)  # what an earlier test imported
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtra, match=rf"'{package}', which is not installed.*federage\[{name}\]") as caught:
         call(tmp_path)

@@ -136,7 +136,7 @@ def test_folder_is_the_argument_then_the_environment_then_the_cache(tiny_mnist, 
 
 
 def test_load_suggests_the_nearest_name(tmp_path):
-    with pytest.raises(RecordError, match="did you mean 'fashion_mnist'"):
+    with pytest.raises(RecordError, match="did you mean fashion_mnist"):
         load("Fashion-MNIST")
     with pytest.raises(RecordError, match="expected one of digits, mnist, fashion_mnist, cifar10"):
         load("quux")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from federage.experiments.store import Recorded
-from federage.report import tables
+from federage.report import tables, wording
 from federage.report.tables import METRICS
 
 HEAD = r"""\documentclass{article}
@@ -62,12 +62,12 @@ def _results(recorded: Recorded) -> str:
         for label in recorded.methods:
             row = " & ".join(marked(cells[checkpoint, key, label]) for key in known)
             lines.append(rf"{text(label)} & {row} \\")
-    seeds, looks = len(recorded.experiment.seeds), min(tables.FINAL, recorded.looks["round"].n_unique())
+    seeds = len(recorded.experiment.seeds)
     caption = (
         f"{text(recorded.experiment.title)} Mean $\\pm$ standard deviation over {seeds} seed{'s' if seeds > 1 else ''} "
-        f"and the final {looks} looks of {recorded.experiment.rounds:,} rounds; accuracy in \\%. \\textbf{{Bold}}: "
-        "best mean. \\textcolor{blue}{Blue}: best mean $-$ deviation. \\textsuperscript{\\textdagger}: significant by "
-        "a two-sample $Z$-test at the 5\\% level."
+        f"and the {wording.final(recorded)} of {recorded.experiment.rounds:,} rounds; accuracy in \\%. "
+        "\\textbf{Bold}: best mean. \\textcolor{blue}{Blue}: best mean $-$ deviation. "
+        "\\textsuperscript{\\textdagger}: significant by a two-sample $Z$-test at the 5\\% level."
     )
     return _table("l" + "c" * len(known), ["", *(metric.name for metric in known.values())], lines, caption)
 

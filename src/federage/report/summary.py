@@ -27,11 +27,11 @@ def table(recorded: Recorded) -> tuple[list[str], list[list[str]]]:
 
 def notes(recorded: Recorded) -> Iterable[str]:
     """The answer, and what a reader of the table must know."""
-    seeds, looks = len(recorded.experiment.seeds), min(tables.FINAL, recorded.looks["round"].n_unique())
+    seeds = len(recorded.experiment.seeds)
     over = f"{seeds} seeds" if seeds > 1 else "one seed"
     yield (
-        f"mean ± standard deviation over {over} and the final {looks} looks of {recorded.experiment.rounds:,} rounds, "
-        f"on {recorded.experiment.look_at} examples; * best mean, † significant by the paper's Z-test"
+        f"mean ± standard deviation over {over} and the {wording.final(recorded)} of {recorded.experiment.rounds:,} "
+        f"rounds, on {recorded.experiment.look_at} examples; * best mean, † significant by the paper's Z-test"
     )
     yield from wording.answer(recorded)
     yield from wording.notes(recorded)

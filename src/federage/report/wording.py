@@ -40,7 +40,7 @@ def answer(recorded: Recorded) -> list[str]:
     best, unit = rows[0], "accuracy" if METRICS[key].share else "loss"
     said = [
         f"{best['method']} has the {_best_word(key)} mean {unit} at the last checkpoint, {amount(best['mean'], key)}, "
-        f"over the {_final(recorded)} of {_counted(best['seeds'], 'seed')}."
+        f"over the {final(recorded)} of {_counted(best['seeds'], 'seed')}."
     ]
     if len(rows) == 1:
         return said
@@ -169,7 +169,8 @@ def _best_word(key: str) -> str:
     return "highest" if METRICS[key].sign > 0 else "lowest"
 
 
-def _final(recorded: Recorded) -> str:
+def final(recorded: Recorded) -> str:
+    """The looks that results are means over."""
     looks = min(tables.FINAL, recorded.looks["round"].n_unique())
     return "last look" if looks == 1 else f"final {looks} looks"
 
