@@ -4,7 +4,17 @@ import os
 from typing import TYPE_CHECKING
 
 from federage import algorithms, analysis, data, models, participation, parts
-from federage.algorithms import FedAvg, FedeRage, FedeRageCV, FedProx, Scaffold
+from federage.algorithms import (
+    FedAdagrad,
+    FedAdam,
+    FedAvg,
+    FedAvgM,
+    FedeRage,
+    FedeRageCV,
+    FedProx,
+    FedYogi,
+    Scaffold,
+)
 from federage.core.algorithm import Algorithm, Method
 from federage.core.model import Model
 from federage.core.problem import Problem
@@ -23,8 +33,12 @@ __all__ = [
     "Ball",
     "Box",
     "Clients",
+    "FedAdagrad",
+    "FedAdam",
     "FedAvg",
+    "FedAvgM",
     "FedProx",
+    "FedYogi",
     "FedeRage",
     "FedeRageCV",
     "FederageError",

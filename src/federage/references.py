@@ -10,6 +10,10 @@ METHODS: dict[str, tuple[str, ...]] = {
     "fedavg": ("fedavg",),
     "fedprox": ("fedprox",),
     "scaffold": ("scaffold",),
+    "fedavgm": ("fedavgm", "fedopt"),
+    "fedadagrad": ("fedopt",),
+    "fedadam": ("fedopt",),
+    "fedyogi": ("fedopt",),
     "federage": ("federage", "cvar"),
     "federage_cv": ("federage", "cvar", "scaffold"),
 }

@@ -153,3 +153,40 @@ def federage_cv(world: World, lr, beta_lr, alpha, gamma, C: Project = free, B: P
         thetas, betas, tails, gaps = zip(*trained, strict=True)
         theta, beta = np.mean(thetas, axis=0), np.mean(betas)
         yield Moment(theta, beta, c, c_i, np.mean(tails), min(gaps))
+
+
+def trained(world: World, x, came, draws, lr) -> dict[int, np.ndarray]:
+    """The changes D_i of the arrivals under plain SGD."""
+    moves = {}
+    for i in came:
+        own = x
+        for batch in draws[i]:
+            own = own - lr * world.f(own, batch)[1]
+        moves[i] = own - x
+    return moves
+
+
+def fedavgm(world: World, lr, server_lr, beta1) -> Iterator[Moment]:
+    """Hsu et al., Section 4.3, with a server step size."""
+    x, m = world.start, 0.0
+    for came, draws in world.rounds:
+        m = beta1 * m + np.mean(list(trained(world, x, came, draws, lr).values()), axis=0)
+        x = x + server_lr * m
+        yield Moment(x)
+
+
+def fedopt(world: World, kind, lr, server_lr, beta1, tau, beta2=0.0) -> Iterator[Moment]:
+    """Reddi et al., Algorithm 2."""
+    x = world.start
+    m, v = np.zeros_like(x), np.full_like(x, tau**2)
+    for came, draws in world.rounds:
+        change = np.mean(list(trained(world, x, came, draws, lr).values()), axis=0)
+        m = beta1 * m + (1 - beta1) * change
+        if kind == "adagrad":
+            v = v + change**2
+        elif kind == "yogi":
+            v = v - (1 - beta2) * change**2 * np.sign(v - change**2)
+        else:
+            v = beta2 * v + (1 - beta2) * change**2
+        x = x + server_lr * m / (np.sqrt(v) + tau)
+        yield Moment(x)

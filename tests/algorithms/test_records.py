@@ -13,12 +13,17 @@ from federage.errors import RecordError
 from federage.testing import tiny
 
 NAN, INFINITY = float("nan"), float("inf")
+ADAPTIVE = (fr.FedAdagrad, fr.FedAdam, fr.FedYogi)
 STEP_SIZES = [0, 0.0, -0.1, NAN, INFINITY, -INFINITY, "0.1", None, True]
 
 REFUSED = [
     *[(record, {"lr": lr}) for record in ALGORITHMS.values() for lr in STEP_SIZES],
     *[(fr.FedProx, {"lr": 0.1, "mu": mu}) for mu in (-0.1, NAN, INFINITY, "none", None)],
     *[(fr.Scaffold, {"lr": 0.1, "server_lr": lr}) for lr in STEP_SIZES],
+    *[(kind, {"lr": 0.1, "server_lr": lr}) for kind in (fr.FedAvgM, *ADAPTIVE) for lr in STEP_SIZES],
+    *[(kind, {"lr": 0.1, "beta1": b}) for kind in (fr.FedAvgM, *ADAPTIVE) for b in (-0.1, 1, 1.5, NAN, "0", None)],
+    *[(kind, {"lr": 0.1, "beta2": b}) for kind in ADAPTIVE[1:] for b in (-0.1, 1.0001, NAN, "0", None)],
+    *[(kind, {"lr": 0.1, "tau": tau}) for kind in ADAPTIVE for tau in STEP_SIZES],
     *[(kind, {"lr": 0.1, "beta_lr": lr}) for kind in (fr.FedeRage, fr.FedeRageCV) for lr in STEP_SIZES],
     *[
         (kind, {"lr": 0.1, "alpha": alpha})
@@ -91,6 +96,10 @@ SWEPT = [
     (fr.FedAvg(0.1, within=fr.Ball(0.3)), ["lr", "within"]),
     (fr.FedProx(0.1, mu=0.3), ["lr", "mu"]),
     (fr.Scaffold(0.1, server_lr=0.5, within=fr.Box(-0.1, 0.1)), ["lr", "server_lr", "within"]),
+    (fr.FedAvgM(0.1), ["lr", "server_lr", "beta1"]),
+    (fr.FedAdagrad(0.1, beta1=0.4), ["lr", "server_lr", "beta1", "tau"]),
+    (fr.FedAdam(0.1), ["lr", "server_lr", "beta1", "beta2", "tau"]),
+    (fr.FedYogi(0.1), ["lr", "server_lr", "beta1", "beta2", "tau"]),
     (fr.FedeRage(0.1, beta_within=fr.Interval(0.0, 1.0)), ["lr", "beta_lr", "alpha", "gamma", "beta_within"]),
     (fr.FedeRageCV(0.1), ["lr", "beta_lr", "alpha", "gamma"]),
 ]

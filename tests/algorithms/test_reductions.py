@@ -52,6 +52,18 @@ ROWS = {
     "FedeRage with control variates whose tail is everything": Row(
         fr.FedeRageCV(0.1, alpha=1, gamma=0.5), fr.Scaffold(0.1), bitwise=False, beta=0, memory=True
     ),
+    "FedAvgM without momentum": Row(fr.FedAvgM(0.1, beta1=0), fr.FedAvg(0.1)),
+    # A second moment that stays tau^2 makes the step server_lr / (2 tau) times the mean change.
+    "FedAdam that does not adapt": Row(
+        fr.FedAdam(0.1, server_lr=0.2, beta1=0, beta2=1, tau=0.1), fr.FedAvg(0.1), bitwise=False
+    ),
+    "FedYogi that does not adapt": Row(
+        fr.FedYogi(0.1, server_lr=0.2, beta1=0, beta2=1, tau=0.1), fr.FedAvg(0.1), bitwise=False
+    ),
+    # All squared changes together are nothing beside tau^2 = 1e6.
+    "FedAdagrad that hardly adapts": Row(
+        fr.FedAdagrad(0.1, server_lr=2000.0, tau=1000.0), fr.FedAvg(0.1), bitwise=False
+    ),
     # v + u, back to u and again onto v: each is rounded.
     "a ball that holds everything": Row(fr.FedAvg(0.1, within=fr.Ball(1e6)), fr.FedAvg(0.1), bitwise=False),
     "a box that holds everything": Row(fr.FedAvg(0.1, within=fr.Box(-1e6, 1e6)), fr.FedAvg(0.1), bitwise=False),

@@ -13,6 +13,7 @@ RISK = {"beta_lr": 0.03, "alpha": 0.3, "gamma": 0.9}
 BALL, BALL_BY_HAND = {"within": fr.Ball(1.2)}, {"C": hand.ball(1.2)}
 BOX, BOX_BY_HAND = {"within": fr.Box(-0.4, 0.3)}, {"C": hand.box(-0.4, 0.3)}
 BETA, BETA_BY_HAND = {"beta_within": fr.Interval(0.1, 0.5)}, {"B": hand.box(0.1, 0.5)}
+SERVER = {"server_lr": 0.2, "beta1": 0.5, "tau": 0.1}
 
 ALIKE = {
     "FedAvg": (fr.FedAvg(0.3), partial(hand.fedavg, lr=0.3)),
@@ -36,6 +37,10 @@ ALIKE = {
         fr.FedeRageCV(0.05, **RISK, **BALL, **BETA),
         partial(hand.federage_cv, lr=0.05, **RISK, **BALL_BY_HAND, **BETA_BY_HAND),
     ),
+    "FedAvgM": (fr.FedAvgM(0.1, 0.7, 0.6), partial(hand.fedavgm, lr=0.1, server_lr=0.7, beta1=0.6)),
+    "FedAdagrad": (fr.FedAdagrad(0.3, 0.2, 0.5, 0.1), partial(hand.fedopt, kind="adagrad", lr=0.3, **SERVER)),
+    "FedAdam": (fr.FedAdam(0.3, 0.2, 0.5, 0.8, 0.1), partial(hand.fedopt, kind="adam", lr=0.3, beta2=0.8, **SERVER)),
+    "FedYogi": (fr.FedYogi(0.3, 0.2, 0.5, 0.8, 0.1), partial(hand.fedopt, kind="yogi", lr=0.3, beta2=0.8, **SERVER)),
 }
 
 

@@ -101,9 +101,9 @@ def test_a_space_too_small_for_the_budget_is_refused(strategy: str):
 
 
 def test_a_record_of_one_s_own_is_searched_in_the_fields_it_shares():
-    several = drawn({"mine": {"kind": "federage:Scaffold", "lr": 0.1, "server_lr": 0.5}}, budget=4)["mine"]
-    assert all(method.server_lr == 0.5 for method in several)
-    assert len({method.lr for method in several}) == 4
+    several = drawn({"mine": {"kind": "federage:FedAdam", "lr": 0.1, "beta1": 0.5}}, budget=4)["mine"]
+    assert all(method.beta1 == 0.5 for method in several)
+    assert all(len({getattr(method, name) for method in several}) == 4 for name in ("lr", "server_lr", "tau"))
 
 
 def test_every_risk_averse_method_has_a_control():

@@ -2,6 +2,7 @@
 
 from federage.algorithms.fedavg import FedAvg
 from federage.algorithms.federage import FedeRage, FedeRageCV
+from federage.algorithms.fedopt import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from federage.algorithms.fedprox import FedProx
 from federage.algorithms.scaffold import Scaffold
 from federage.core.algorithm import Method
@@ -10,9 +11,24 @@ ALGORITHMS: dict[str, type[Method]] = {
     "fedavg": FedAvg,
     "fedprox": FedProx,
     "scaffold": Scaffold,
+    "fedavgm": FedAvgM,
+    "fedadagrad": FedAdagrad,
+    "fedadam": FedAdam,
+    "fedyogi": FedYogi,
     "federage": FedeRage,
     "federage_cv": FedeRageCV,
 }
 """Methods by name, as a file or a command line knows them."""
 
-__all__ = ["ALGORITHMS", "FedAvg", "FedProx", "FedeRage", "FedeRageCV", "Scaffold"]
+__all__ = [
+    "ALGORITHMS",
+    "FedAdagrad",
+    "FedAdam",
+    "FedAvg",
+    "FedAvgM",
+    "FedProx",
+    "FedYogi",
+    "FedeRage",
+    "FedeRageCV",
+    "Scaffold",
+]

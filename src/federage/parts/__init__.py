@@ -4,21 +4,27 @@ from federage.parts.aggregation import uniform_mean
 from federage.parts.compose import compose
 from federage.parts.correction import chain_corrections, control_variates, no_correction, proximal
 from federage.parts.risk import kappa, mean, mean_cvar
+from federage.parts.server import adagrad_moment, adam_moment, adaptive, momentum, yogi_moment
 from federage.parts.step import Ball, Box, Interval, per_part, project
 
 __all__ = [
     "Ball",
     "Box",
     "Interval",
+    "adagrad_moment",
+    "adam_moment",
+    "adaptive",
     "chain_corrections",
     "compose",
     "control_variates",
     "kappa",
     "mean",
     "mean_cvar",
+    "momentum",
     "no_correction",
     "per_part",
     "project",
     "proximal",
     "uniform_mean",
+    "yogi_moment",
 ]

@@ -66,6 +66,8 @@ Space = Mapping[str, Axis]
 SPACES: Space = {
     "lr": Range(0.003, 1.0),
     "beta_lr": Range(0.0001, 1.0),
+    "server_lr": Range(0.003, 3.0),
+    "tau": Range(0.0001, 0.1),
     "mu": Range(0.001, 1.0),
     "alpha": (0.1, 0.3, 0.5),
     "gamma": (0.5, 0.9),
