@@ -14,6 +14,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "fedadagrad": ("fedopt",),
     "fedadam": ("fedopt",),
     "fedyogi": ("fedopt",),
+    "fednova": ("fednova",),
+    "generalised_fedavg": ("generalised_fedavg",),
     "federage": ("federage", "cvar"),
     "federage_cv": ("federage", "cvar", "scaffold"),
 }

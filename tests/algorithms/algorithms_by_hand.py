@@ -190,3 +190,25 @@ def fedopt(world: World, kind, lr, server_lr, beta1, tau, beta2=0.0) -> Iterator
             v = beta2 * v + (1 - beta2) * change**2
         x = x + server_lr * m / (np.sqrt(v) + tau)
         yield Moment(x)
+
+
+def fednova(world: World, lr) -> Iterator[Moment]:
+    """Wang et al., Section 4, plain SGD: tau_eff sum_i w_i D_i / tau_i with w_i = 1/|S|."""
+    x = world.start
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        taus = {i: len(draws[i]) for i in came}
+        tau_eff = sum(taus.values()) / len(came)
+        x = x + tau_eff * sum(moves[i] / taus[i] / len(came) for i in came)
+        yield Moment(x)
+
+
+def generalised_fedavg(world: World, lr, server_lr, period) -> Iterator[Moment]:
+    """Wang & Ji, Algorithm 1, by the checkpoints: x_{t+1} <- x_{t+1} + (eta - 1)(x_{t+1} - x_{t+1-P}), P | t + 1."""
+    x = before = world.start
+    for t, (came, draws) in enumerate(world.rounds):
+        x = x + np.mean(list(trained(world, x, came, draws, lr).values()), axis=0)
+        if (t + 1) % period == 0:
+            x = x + (server_lr - 1) * (x - before)
+            before = x
+        yield Moment(x)

@@ -23,7 +23,7 @@ NEAR = 3e-6
 
 
 @cache
-def where(method, law=None, steps: int = STEPS, rounds: int = 1000) -> np.ndarray:
+def where(method, law=None, steps: int | tuple[int, ...] = STEPS, rounds: int = 1000) -> np.ndarray:
     """The last checkpoint."""
     problem = fr.Problem(fr.models.quadratic(), DATA.clients, law or uniform(CLIENTS, CLIENTS), steps, batch=1)
     return fr.run(problem, method, rounds=rounds, every=rounds).last.theta[0]
@@ -31,6 +31,13 @@ def where(method, law=None, steps: int = STEPS, rounds: int = 1000) -> np.ndarra
 
 def away(theta) -> float:
     return float(np.abs(theta - OPTIMUM).max())
+
+
+def by_step(counts) -> np.ndarray:
+    """Where the mean of D_i(x) / K_i is zero, D_i(x) = (P_i^K_i - I)(x - b_i) with P_i = I - lr A_i."""
+    one = np.eye(3)
+    pulls = [(one - np.linalg.matrix_power(one - LR * a, k)) / k for a, k in zip(DATA.matrices, counts, strict=True)]
+    return np.linalg.solve(sum(pulls), sum(p @ b for p, b in zip(pulls, DATA.centres, strict=True)))
 
 
 def stands_still(mu: float = 0.0) -> np.ndarray:
@@ -84,3 +91,10 @@ def test_control_variates_reach_the_optimum_of_all_whoever_comes(law):
     """
     assert away(where(fr.Scaffold(LR), law, rounds=4000)) < NEAR
     assert away(where(fr.FedAvg(LR), law)) > 0.05
+
+
+def test_fednova_stands_still_where_clients_weigh_alike_by_step():
+    """FedAvg weighs clients by how many steps they take, and ends elsewhere."""
+    counts = (1, 2, 4, 8, 16)
+    assert np.abs(where(fr.FedNova(LR), steps=counts) - by_step(counts)).max() < NEAR
+    assert np.abs(where(fr.FedAvg(LR), steps=counts) - by_step(counts)).max() > 0.01

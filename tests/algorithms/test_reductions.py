@@ -64,6 +64,11 @@ ROWS = {
     "FedAdagrad that hardly adapts": Row(
         fr.FedAdagrad(0.1, server_lr=2000.0, tau=1000.0), fr.FedAvg(0.1), bitwise=False
     ),
+    "FedNova where all take as many steps": Row(fr.FedNova(0.1), fr.FedAvg(0.1), bitwise=False),
+    "generalised FedAvg that does not amplify": Row(fr.GeneralisedFedAvg(0.1, server_lr=1), fr.FedAvg(0.1)),
+    "generalised FedAvg that amplifies every round": Row(
+        fr.GeneralisedFedAvg(0.1, server_lr=1.5, period=1), fr.FedAvgM(0.1, server_lr=1.5, beta1=0), bitwise=False
+    ),
     # v + u, back to u and again onto v: each is rounded.
     "a ball that holds everything": Row(fr.FedAvg(0.1, within=fr.Ball(1e6)), fr.FedAvg(0.1), bitwise=False),
     "a box that holds everything": Row(fr.FedAvg(0.1, within=fr.Box(-1e6, 1e6)), fr.FedAvg(0.1), bitwise=False),

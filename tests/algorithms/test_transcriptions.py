@@ -41,12 +41,17 @@ ALIKE = {
     "FedAdagrad": (fr.FedAdagrad(0.3, 0.2, 0.5, 0.1), partial(hand.fedopt, kind="adagrad", lr=0.3, **SERVER)),
     "FedAdam": (fr.FedAdam(0.3, 0.2, 0.5, 0.8, 0.1), partial(hand.fedopt, kind="adam", lr=0.3, beta2=0.8, **SERVER)),
     "FedYogi": (fr.FedYogi(0.3, 0.2, 0.5, 0.8, 0.1), partial(hand.fedopt, kind="yogi", lr=0.3, beta2=0.8, **SERVER)),
+    "FedNova, uneven": (fr.FedNova(0.3), partial(hand.fednova, lr=0.3)),
+    "generalised FedAvg": (
+        fr.GeneralisedFedAvg(0.1, server_lr=1.5, period=5),
+        partial(hand.generalised_fedavg, lr=0.1, server_lr=1.5, period=5),
+    ),
 }
 
 
 def steps_of(name: str):
-    """In boxes, clients differ in their number of local steps."""
-    return UNEVEN if "box" in name else 4
+    """In boxes, and for FedNova, clients differ in their number of local steps."""
+    return UNEVEN if "box" in name or "uneven" in name else 4
 
 
 @cache

@@ -2,8 +2,10 @@
 
 from federage.algorithms.fedavg import FedAvg
 from federage.algorithms.federage import FedeRage, FedeRageCV
+from federage.algorithms.fednova import FedNova
 from federage.algorithms.fedopt import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from federage.algorithms.fedprox import FedProx
+from federage.algorithms.generalised import GeneralisedFedAvg
 from federage.algorithms.scaffold import Scaffold
 from federage.core.algorithm import Method
 
@@ -15,6 +17,8 @@ ALGORITHMS: dict[str, type[Method]] = {
     "fedadagrad": FedAdagrad,
     "fedadam": FedAdam,
     "fedyogi": FedYogi,
+    "fednova": FedNova,
+    "generalised_fedavg": GeneralisedFedAvg,
     "federage": FedeRage,
     "federage_cv": FedeRageCV,
 }
@@ -26,9 +30,11 @@ __all__ = [
     "FedAdam",
     "FedAvg",
     "FedAvgM",
+    "FedNova",
     "FedProx",
     "FedYogi",
     "FedeRage",
     "FedeRageCV",
+    "GeneralisedFedAvg",
     "Scaffold",
 ]

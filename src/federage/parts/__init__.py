@@ -1,10 +1,10 @@
 """The words: risks, corrections, local steps, aggregations and server steps, each a few pure functions."""
 
-from federage.parts.aggregation import uniform_mean
+from federage.parts.aggregation import normalised_mean, uniform_mean
 from federage.parts.compose import compose
 from federage.parts.correction import chain_corrections, control_variates, no_correction, proximal
 from federage.parts.risk import kappa, mean, mean_cvar
-from federage.parts.server import adagrad_moment, adam_moment, adaptive, momentum, yogi_moment
+from federage.parts.server import adagrad_moment, adam_moment, adaptive, amplified, momentum, yogi_moment
 from federage.parts.step import Ball, Box, Interval, per_part, project
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "adagrad_moment",
     "adam_moment",
     "adaptive",
+    "amplified",
     "chain_corrections",
     "compose",
     "control_variates",
@@ -22,6 +23,7 @@ __all__ = [
     "mean_cvar",
     "momentum",
     "no_correction",
+    "normalised_mean",
     "per_part",
     "project",
     "proximal",

@@ -83,5 +83,38 @@ def adaptive(second: Second, server_lr: Number, beta1: Number, tau: Number) -> o
     return _on_theta(optax.GradientTransformation(init, update))  # pyright: ignore[reportArgumentType]
 
 
+class Way(NamedTuple):
+    """The way come since the last amplification, and in how many rounds."""
+
+    change: PyTree
+    rounds: Array
+
+
+def amplified(server_lr: Number, period: Number) -> optax.GradientTransformation:
+    """Every P rounds theta moves on along the way it has come since: theta <- theta + (server_lr - 1) u.
+
+    u is the sum of the P mean changes, the last one among them; then it starts from 0 again.
+
+    Args:
+      server_lr: eta; 1 is the plain average.
+      period: P, in rounds.
+
+    References:
+      Wang & Ji, arXiv:2205.13648, Algorithm 1.
+    """
+
+    def init(theta: PyTree) -> Way:
+        return Way(jax.tree.map(jnp.zeros_like, theta), jnp.zeros(()))
+
+    def update(g: PyTree, way: Way, theta: PyTree = None) -> tuple[PyTree, Way]:
+        rounds = way.rounds + 1
+        due = rounds >= period
+        u = jax.tree.map(jnp.subtract, way.change, g)
+        step = jax.tree.map(lambda g, u: jnp.where(due, (server_lr - 1) * u - g, -g), g, u)
+        return step, Way(jax.tree.map(lambda u: jnp.where(due, 0, u), u), jnp.where(due, 0, rounds))
+
+    return _on_theta(optax.GradientTransformation(init, update))  # pyright: ignore[reportArgumentType]
+
+
 def _on_theta(step: optax.GradientTransformation) -> optax.GradientTransformation:
     return per_part(theta=step, dual=optax.sgd(1.0))
