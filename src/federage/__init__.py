@@ -15,7 +15,9 @@ from federage.algorithms import (
     FedProx,
     FedYogi,
     GeneralisedFedAvg,
+    HorvitzThompson,
     Scaffold,
+    SelfNormalised,
 )
 from federage.core.algorithm import Algorithm, Method
 from federage.core.model import Model
@@ -46,6 +48,7 @@ __all__ = [
     "FedeRageCV",
     "FederageError",
     "GeneralisedFedAvg",
+    "HorvitzThompson",
     "Interval",
     "Method",
     "Model",
@@ -53,6 +56,7 @@ __all__ = [
     "Progress",
     "Result",
     "Scaffold",
+    "SelfNormalised",
     "Vars",
     "algorithms",
     "analysis",

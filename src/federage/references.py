@@ -18,6 +18,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "generalised_fedavg": ("generalised_fedavg",),
     "federage": ("federage", "cvar"),
     "federage_cv": ("federage", "cvar", "scaffold"),
+    "horvitz_thompson": ("horvitz_thompson",),
+    "self_normalised": ("horvitz_thompson",),
 }
 """By the names of `algorithms.ALGORITHMS`."""
 

@@ -212,3 +212,26 @@ def generalised_fedavg(world: World, lr, server_lr, period) -> Iterator[Moment]:
             x = x + (server_lr - 1) * (x - before)
             before = x
         yield Moment(x)
+
+
+def chances(world: World) -> np.ndarray:
+    """The inclusion probabilities of arrivals written down: how often each client is among them."""
+    return np.array([np.mean([i in came for came, _ in world.rounds]) for i in range(world.clients)])
+
+
+def horvitz_thompson(world: World, lr) -> Iterator[Moment]:
+    """The change (1/N) sum_S D_i / pi_i."""
+    x, pi = world.start, chances(world)
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        x = x + sum(moves[i] / pi[i] for i in came) / world.clients
+        yield Moment(x)
+
+
+def self_normalised(world: World, lr) -> Iterator[Moment]:
+    """The arrivals' mean with weights 1 / pi_i."""
+    x, pi = world.start, chances(world)
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        x = x + np.average([moves[i] for i in came], axis=0, weights=1 / pi[came])
+        yield Moment(x)

@@ -105,6 +105,8 @@ SWEPT = [
     (fr.FedYogi(0.1), ["lr", "server_lr", "beta1", "beta2", "tau"]),
     (fr.FedNova(0.1), ["lr"]),
     (fr.GeneralisedFedAvg(0.1), ["lr", "server_lr", "period"]),
+    (fr.HorvitzThompson(0.1), ["lr"]),
+    (fr.SelfNormalised(0.1), ["lr"]),
     (fr.FedeRage(0.1, beta_within=fr.Interval(0.0, 1.0)), ["lr", "beta_lr", "alpha", "gamma", "beta_within"]),
     (fr.FedeRageCV(0.1), ["lr", "beta_lr", "alpha", "gamma"]),
 ]

@@ -124,3 +124,12 @@ def test_arrivals_written_down_are_the_laws_own():
     np.testing.assert_array_equal(came.heard, expected.heard)
     for a, b in zip(*map(jax.tree.leaves, (came.last.theta, expected.last.theta)), strict=True):
         assert_close(a, b)
+
+
+@pytest.mark.parametrize("method", [fr.HorvitzThompson(0.1), fr.SelfNormalised(0.1)], ids=lambda m: type(m).__name__)
+def test_an_oracle_is_fedavg_where_all_are_as_likely(method):
+    pairs = tiny(uniform(6, 2), local_steps=4)
+    came, expected = (fr.run(pairs, each, rounds=ROUNDS) for each in (method, fr.FedAvg(0.1)))
+    for a, b in zip(*map(jax.tree.leaves, (came.last.theta, expected.last.theta)), strict=True):
+        assert_close(a, b)
+        assert np.any(b)

@@ -46,6 +46,8 @@ ALIKE = {
         fr.GeneralisedFedAvg(0.1, server_lr=1.5, period=5),
         partial(hand.generalised_fedavg, lr=0.1, server_lr=1.5, period=5),
     ),
+    "Horvitz-Thompson": (fr.HorvitzThompson(0.1), partial(hand.horvitz_thompson, lr=0.1)),
+    "self-normalised": (fr.SelfNormalised(0.3), partial(hand.self_normalised, lr=0.3)),
 }
 
 

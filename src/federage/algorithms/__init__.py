@@ -6,6 +6,7 @@ from federage.algorithms.fednova import FedNova
 from federage.algorithms.fedopt import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from federage.algorithms.fedprox import FedProx
 from federage.algorithms.generalised import GeneralisedFedAvg
+from federage.algorithms.oracles import HorvitzThompson, SelfNormalised
 from federage.algorithms.scaffold import Scaffold
 from federage.core.algorithm import Method
 
@@ -21,6 +22,8 @@ ALGORITHMS: dict[str, type[Method]] = {
     "generalised_fedavg": GeneralisedFedAvg,
     "federage": FedeRage,
     "federage_cv": FedeRageCV,
+    "horvitz_thompson": HorvitzThompson,
+    "self_normalised": SelfNormalised,
 }
 """Methods by name, as a file or a command line knows them."""
 
@@ -36,5 +39,7 @@ __all__ = [
     "FedeRage",
     "FedeRageCV",
     "GeneralisedFedAvg",
+    "HorvitzThompson",
     "Scaffold",
+    "SelfNormalised",
 ]

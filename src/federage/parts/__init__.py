@@ -1,6 +1,6 @@
 """The words: risks, corrections, local steps, aggregations and server steps, each a few pure functions."""
 
-from federage.parts.aggregation import normalised_mean, uniform_mean
+from federage.parts.aggregation import inverse_probability, normalised_mean, self_normalised, uniform_mean
 from federage.parts.compose import compose
 from federage.parts.correction import chain_corrections, control_variates, no_correction, proximal
 from federage.parts.risk import kappa, mean, mean_cvar
@@ -18,6 +18,7 @@ __all__ = [
     "chain_corrections",
     "compose",
     "control_variates",
+    "inverse_probability",
     "kappa",
     "mean",
     "mean_cvar",
@@ -27,6 +28,7 @@ __all__ = [
     "per_part",
     "project",
     "proximal",
+    "self_normalised",
     "uniform_mean",
     "yogi_moment",
 ]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from federage.core.algorithm import Aggregation, Known, Report
+from federage.core.algorithm import Aggregation, Knowledge, Known, Report
 from federage.core.types import PyTree, Vars
 
 
@@ -44,3 +44,37 @@ def normalised_mean() -> Aggregation:
         return jax.tree.map(lambda d: steps / count * (d / count), by_step), server
 
     return Aggregation(init=lambda vars: ((), ()), encode=encode, combine=combine)
+
+
+def inverse_probability() -> Aggregation:
+    """Horvitz and Thompson's sum, (1/N) sum_{i in S} D_i / pi_i.
+
+    Over the law its mean is (1/N) sum_i D_i, the sum being over all i with pi_i > 0: whoever never gets through is
+    missing. One who does so rarely moves the model by D_i / (N pi_i) at once.
+
+    References:
+      Horvitz & Thompson, J. American Statistical Association 47 (1952).
+    """
+
+    def encode(report: Report, entry: PyTree, known: Known) -> tuple[Vars, PyTree]:
+        return jax.tree.map(lambda d: d / (known.clients * known.inclusion), report.delta), entry
+
+    return Aggregation(
+        init=lambda vars: ((), ()),
+        encode=encode,
+        combine=lambda total, server: (total, server),
+        reads=frozenset({Knowledge.LAW}),
+    )
+
+
+def self_normalised() -> Aggregation:
+    """The arrivals' mean with weights 1/pi_i, sum_{i in S} (D_i / pi_i) / sum_{i in S} 1 / pi_i.
+
+    A ratio of two unbiased sums, so not itself unbiased: an arrival that comes alone counts whole, whatever its pi_i.
+    """
+
+    def encode(report: Report, entry: PyTree, known: Known) -> tuple[tuple[Vars, Array], PyTree]:
+        share = 1 / known.inclusion
+        return (jax.tree.map(lambda d: share * d, report.delta), share), entry
+
+    return uniform_mean()._replace(encode=encode, reads=frozenset({Knowledge.LAW}))
