@@ -5,14 +5,18 @@ from typing import TYPE_CHECKING
 
 from federage import algorithms, analysis, data, models, participation, parts
 from federage.algorithms import (
+    MIFA,
     FedAdagrad,
     FedAdam,
+    FedAU,
     FedAvg,
     FedAvgM,
     FedeRage,
     FedeRageCV,
     FedNova,
     FedProx,
+    FedStale,
+    FedVARP,
     FedYogi,
     GeneralisedFedAvg,
     HorvitzThompson,
@@ -33,16 +37,20 @@ if TYPE_CHECKING:
     from federage.experiments import Recorded
 
 __all__ = [
+    "MIFA",
     "Algorithm",
     "Ball",
     "Box",
     "Clients",
+    "FedAU",
     "FedAdagrad",
     "FedAdam",
     "FedAvg",
     "FedAvgM",
     "FedNova",
     "FedProx",
+    "FedStale",
+    "FedVARP",
     "FedYogi",
     "FedeRage",
     "FedeRageCV",

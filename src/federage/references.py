@@ -16,10 +16,14 @@ METHODS: dict[str, tuple[str, ...]] = {
     "fedyogi": ("fedopt",),
     "fednova": ("fednova",),
     "generalised_fedavg": ("generalised_fedavg",),
+    "fedau": ("fedau",),
+    "mifa": ("mifa",),
+    "fedvarp": ("fedvarp",),
     "federage": ("federage", "cvar"),
     "federage_cv": ("federage", "cvar", "scaffold"),
     "horvitz_thompson": ("horvitz_thompson",),
     "self_normalised": ("horvitz_thompson",),
+    "fedstale": ("fedstale",),
 }
 """By the names of `algorithms.ALGORITHMS`."""
 

@@ -235,3 +235,55 @@ def self_normalised(world: World, lr) -> Iterator[Moment]:
         moves = trained(world, x, came, draws, lr)
         x = x + np.average([moves[i] for i in came], axis=0, weights=1 / pi[came])
         yield Moment(x)
+
+
+def fedau(world: World, lr, server_lr, cutoff) -> Iterator[Moment]:
+    """Wang & Ji, Algorithms 1 and 2: every client's interval is counted up in every round, come or not."""
+    x = world.start
+    weight, ended, waited = np.ones(world.clients), np.zeros(world.clients), np.zeros(world.clients)
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        x = x + server_lr / world.clients * sum(weight[i] * moves[i] for i in came)
+        for n in range(world.clients):
+            waited[n] += 1
+            if n in came or waited[n] == cutoff:
+                weight[n] = waited[n] if ended[n] == 0 else (ended[n] * weight[n] + waited[n]) / (ended[n] + 1)
+                ended[n] += 1
+                waited[n] = 0
+        yield Moment(x)
+
+
+def mifa(world: World, lr, server_lr) -> Iterator[Moment]:
+    """Gu et al., Algorithm 1, from a table of zeros."""
+    x = world.start
+    table = np.zeros((world.clients, *x.shape))
+    for came, draws in world.rounds:
+        for i, move in trained(world, x, came, draws, lr).items():
+            table[i] = move
+        x = x + server_lr * table.mean(axis=0)
+        yield Moment(x)
+
+
+def fedvarp(world: World, lr, server_lr) -> Iterator[Moment]:
+    """Jhunjhunwala et al., Algorithm 1."""
+    x = world.start
+    y = np.zeros((world.clients, *x.shape))
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        x = x + server_lr * (np.mean([moves[i] - y[i] for i in came], axis=0) + y.mean(axis=0))
+        for i in came:
+            y[i] = moves[i]
+        yield Moment(x)
+
+
+def fedstale(world: World, lr, server_lr, stale) -> Iterator[Moment]:
+    """Rodio & Neglia: the arrivals' fresh updates over pi_i, and everybody's stale ones."""
+    x, pi = world.start, chances(world)
+    h = np.zeros((world.clients, *x.shape))
+    for came, draws in world.rounds:
+        moves = trained(world, x, came, draws, lr)
+        fresh = sum((moves[i] - stale * h[i]) / pi[i] for i in came) / world.clients
+        x = x + server_lr * (fresh + stale * h.mean(axis=0))
+        for i in came:
+            h[i] = moves[i]
+        yield Moment(x)

@@ -98,3 +98,16 @@ def test_fednova_stands_still_where_clients_weigh_alike_by_step():
     counts = (1, 2, 4, 8, 16)
     assert np.abs(where(fr.FedNova(LR), steps=counts) - by_step(counts)).max() < NEAR
     assert np.abs(where(fr.FedAvg(LR), steps=counts) - by_step(counts)).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "law",
+    [uniform(CLIENTS, 2), Prescribed([0.8, 0.6, 0.3, 0.2, 0.1])],
+    ids=["uniform", "skewed"],
+)
+@pytest.mark.parametrize("method", [fr.MIFA, fr.FedVARP], ids=lambda m: m.__name__)
+def test_last_updates_lead_where_everybody_leads_whoever_comes(method, law):
+    """Once every entry is D_i at the point where they add up to zero, nothing moves: the law has no say."""
+    rare = where(method(LR, server_lr=0.2), law, rounds=8000)
+    assert np.abs(rare - stands_still()).max() < NEAR
+    assert np.abs(where(fr.FedAvg(LR), law) - stands_still()).max() > 0.05

@@ -14,6 +14,7 @@ from federage.testing import tiny
 
 NAN, INFINITY = float("nan"), float("inf")
 ADAPTIVE = (fr.FedAdagrad, fr.FedAdam, fr.FedYogi)
+REMEMBERING = (fr.FedAU, fr.MIFA, fr.FedVARP, fr.FedStale)
 COUNTS = [0, -1, 0.5, 2.5, NAN, INFINITY, "10", None, True]
 STEP_SIZES = [0, 0.0, -0.1, NAN, INFINITY, -INFINITY, "0.1", None, True]
 
@@ -25,7 +26,9 @@ REFUSED = [
     *[(kind, {"lr": 0.1, "beta1": b}) for kind in (fr.FedAvgM, *ADAPTIVE) for b in (-0.1, 1, 1.5, NAN, "0", None)],
     *[(kind, {"lr": 0.1, "beta2": b}) for kind in ADAPTIVE[1:] for b in (-0.1, 1.0001, NAN, "0", None)],
     *[(kind, {"lr": 0.1, "tau": tau}) for kind in ADAPTIVE for tau in STEP_SIZES],
-    *[(fr.GeneralisedFedAvg, {"lr": 0.1, "server_lr": lr}) for lr in STEP_SIZES],
+    *[(kind, {"lr": 0.1, "server_lr": lr}) for kind in (fr.GeneralisedFedAvg, *REMEMBERING) for lr in STEP_SIZES],
+    *[(fr.FedAU, {"lr": 0.1, "cutoff": rounds}) for rounds in COUNTS],
+    *[(fr.FedStale, {"lr": 0.1, "stale": share}) for share in (-0.1, 1.0001, NAN, "0", None)],
     *[(fr.GeneralisedFedAvg, {"lr": 0.1, "period": rounds}) for rounds in COUNTS],
     *[(kind, {"lr": 0.1, "beta_lr": lr}) for kind in (fr.FedeRage, fr.FedeRageCV) for lr in STEP_SIZES],
     *[
@@ -107,6 +110,10 @@ SWEPT = [
     (fr.GeneralisedFedAvg(0.1), ["lr", "server_lr", "period"]),
     (fr.HorvitzThompson(0.1), ["lr"]),
     (fr.SelfNormalised(0.1), ["lr"]),
+    (fr.FedAU(0.1, cutoff=4), ["lr", "server_lr", "cutoff"]),
+    (fr.MIFA(0.1), ["lr", "server_lr"]),
+    (fr.FedVARP(0.1), ["lr", "server_lr"]),
+    (fr.FedStale(0.1), ["lr", "server_lr", "stale"]),
     (fr.FedeRage(0.1, beta_within=fr.Interval(0.0, 1.0)), ["lr", "beta_lr", "alpha", "gamma", "beta_within"]),
     (fr.FedeRageCV(0.1), ["lr", "beta_lr", "alpha", "gamma"]),
 ]

@@ -69,6 +69,7 @@ ROWS = {
     "generalised FedAvg that amplifies every round": Row(
         fr.GeneralisedFedAvg(0.1, server_lr=1.5, period=1), fr.FedAvgM(0.1, server_lr=1.5, beta1=0), bitwise=False
     ),
+    "FedStale that forgets": Row(fr.FedStale(0.1, stale=0), fr.HorvitzThompson(0.1), bitwise=False),
     # v + u, back to u and again onto v: each is rounded.
     "a ball that holds everything": Row(fr.FedAvg(0.1, within=fr.Ball(1e6)), fr.FedAvg(0.1), bitwise=False),
     "a box that holds everything": Row(fr.FedAvg(0.1, within=fr.Box(-1e6, 1e6)), fr.FedAvg(0.1), bitwise=False),
@@ -126,10 +127,38 @@ def test_arrivals_written_down_are_the_laws_own():
         assert_close(a, b)
 
 
-@pytest.mark.parametrize("method", [fr.HorvitzThompson(0.1), fr.SelfNormalised(0.1)], ids=lambda m: type(m).__name__)
-def test_an_oracle_is_fedavg_where_all_are_as_likely(method):
+EVEN = {
+    "Horvitz-Thompson": (fr.HorvitzThompson(0.1), fr.FedAvg(0.1)),
+    "self-normalised": (fr.SelfNormalised(0.1), fr.FedAvg(0.1)),
+    # Intervals of one round: all weights are 1, and two of six arrivals sum up to a third of their mean.
+    "FedAU that does not wait": (fr.FedAU(0.1, server_lr=3.0, cutoff=1), fr.FedAvg(0.1)),
+    "FedStale that does not forget": (fr.FedStale(0.1, stale=1), fr.FedVARP(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", EVEN)
+def test_where_all_are_as_likely(name: str):
     pairs = tiny(uniform(6, 2), local_steps=4)
-    came, expected = (fr.run(pairs, each, rounds=ROUNDS) for each in (method, fr.FedAvg(0.1)))
+    came, expected = (fr.run(pairs, method, rounds=ROUNDS) for method in EVEN[name])
     for a, b in zip(*map(jax.tree.leaves, (came.last.theta, expected.last.theta)), strict=True):
         assert_close(a, b)
         assert np.any(b)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        fr.HorvitzThompson(0.1),
+        fr.SelfNormalised(0.1),
+        fr.FedAU(0.1),
+        fr.MIFA(0.1),
+        fr.FedVARP(0.1),
+        fr.FedStale(0.1),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_where_everybody_always_comes_all_are_fedavg(method):
+    everyone = tiny(uniform(6, 6), local_steps=4)
+    came, expected = (fr.run(everyone, each, rounds=ROUNDS) for each in (method, fr.FedAvg(0.1)))
+    for a, b in zip(*map(jax.tree.leaves, (came.last.theta, expected.last.theta)), strict=True):
+        assert_close(a, b)

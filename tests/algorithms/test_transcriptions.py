@@ -48,6 +48,11 @@ ALIKE = {
     ),
     "Horvitz-Thompson": (fr.HorvitzThompson(0.1), partial(hand.horvitz_thompson, lr=0.1)),
     "self-normalised": (fr.SelfNormalised(0.3), partial(hand.self_normalised, lr=0.3)),
+    "FedAU": (fr.FedAU(0.1, 1.2), partial(hand.fedau, lr=0.1, server_lr=1.2, cutoff=50)),
+    "FedAU, cut short": (fr.FedAU(0.1, cutoff=3), partial(hand.fedau, lr=0.1, server_lr=1.0, cutoff=3)),
+    "MIFA": (fr.MIFA(0.1, 0.8), partial(hand.mifa, lr=0.1, server_lr=0.8)),
+    "FedVARP": (fr.FedVARP(0.1, 0.8), partial(hand.fedvarp, lr=0.1, server_lr=0.8)),
+    "FedStale": (fr.FedStale(0.1, 0.8, stale=0.3), partial(hand.fedstale, lr=0.1, server_lr=0.8, stale=0.3)),
 }
 
 

@@ -11,7 +11,7 @@ import federage as fr
 from federage.core.algorithm import Aggregation, Knowledge
 from federage.core.state import initial
 from federage.errors import KnowledgeError
-from federage.testing import tiny
+from federage.testing import arrivals, tiny
 
 LAW = fr.participation.Table([[0], [0, 1, 2, 3, 4, 5], [2, 5]], [0.3, 0.3, 0.4])
 SIZES = [8, 9, 10, 11, 12, 13]
@@ -39,6 +39,15 @@ def test_what_is_declared_is_told_exactly():
     assert result.heard.min() >= 1
     expected = np.stack([np.full(6, 6), SIZES, INCLUSION, WEIGHT], axis=1)
     np.testing.assert_allclose(result.state.aggregation.clients[0], expected, rtol=2e-7)
+
+
+def test_the_round_is_public():
+    """Noted at each arrival: the last of 12 rounds in which the client was among those drawn."""
+    result = fr.run(tiny(LAW), notes(["round"], {Knowledge.SERVER_MEMORY}), rounds=12, every=12)
+    came = arrivals(LAW, 0, 12)
+    np.testing.assert_array_equal(
+        result.state.aggregation.clients[0, :, 0], [max(t for t in range(12) if i in came[t]) for i in range(6)]
+    )
 
 
 @pytest.mark.parametrize("name", list(NAMES))

@@ -21,7 +21,7 @@ def expected(part: Aggregation) -> np.ndarray:
         total = None
         for i in came:
             report = Report(fr.Vars(jnp.asarray(CHANGES[i]), ()), (), jnp.int32(1), Step(jnp.zeros(()), jnp.zeros(())))
-            summand, _ = part.encode(report, (), Known(6, inclusion=jnp.float32(pi[i])))
+            summand, _ = part.encode(report, (), Known(6, jnp.int32(0), inclusion=jnp.float32(pi[i])))
             total = summand if total is None else jax.tree.map(jnp.add, total, summand)
         return np.asarray(part.combine(total, ())[0].theta)
 

@@ -8,6 +8,7 @@ from federage.algorithms.fedprox import FedProx
 from federage.algorithms.generalised import GeneralisedFedAvg
 from federage.algorithms.oracles import HorvitzThompson, SelfNormalised
 from federage.algorithms.scaffold import Scaffold
+from federage.algorithms.unknown_participation import MIFA, FedAU, FedStale, FedVARP
 from federage.core.algorithm import Method
 
 ALGORITHMS: dict[str, type[Method]] = {
@@ -20,21 +21,29 @@ ALGORITHMS: dict[str, type[Method]] = {
     "fedyogi": FedYogi,
     "fednova": FedNova,
     "generalised_fedavg": GeneralisedFedAvg,
+    "fedau": FedAU,
+    "mifa": MIFA,
+    "fedvarp": FedVARP,
     "federage": FedeRage,
     "federage_cv": FedeRageCV,
     "horvitz_thompson": HorvitzThompson,
     "self_normalised": SelfNormalised,
+    "fedstale": FedStale,
 }
 """Methods by name, as a file or a command line knows them."""
 
 __all__ = [
     "ALGORITHMS",
+    "MIFA",
+    "FedAU",
     "FedAdagrad",
     "FedAdam",
     "FedAvg",
     "FedAvgM",
     "FedNova",
     "FedProx",
+    "FedStale",
+    "FedVARP",
     "FedYogi",
     "FedeRage",
     "FedeRageCV",

@@ -3,17 +3,11 @@
 Reference: Wang & Ji, arXiv:2205.13648, Algorithm 1.
 """
 
-from typing import Any
-
 import optax
 
 from federage.core.algorithm import Algorithm
-from federage.core.record import positive, record, require
+from federage.core.record import count, positive, record
 from federage.parts import amplified, compose
-
-
-def _count(name: str, value: Any) -> None:
-    require(name, value, lambda v: 1 <= v < float("inf") and v == int(v), "a whole number of at least 1")
 
 
 @record
@@ -33,7 +27,7 @@ class GeneralisedFedAvg:
     def __post_init__(self) -> None:
         positive("lr", self.lr)
         positive("server_lr", self.server_lr)
-        _count("period", self.period)
+        count("period", self.period)
 
     def parts(self) -> Algorithm:
         return compose(optax.sgd(self.lr), server=amplified(self.server_lr, self.period))

@@ -50,12 +50,13 @@ class Report(NamedTuple):
 class Known:
     """What `Aggregation.encode` may ask about an arrival, and nothing else.
 
-    `known.clients` (N) is public; `known.size` (n_i), `known.inclusion` (pi_i) and `known.weight` (p_i) exist only for
-    a part that declares to read them.
+    `known.clients` (N) and `known.round` (rounds played before this one) are public; `known.size` (n_i),
+    `known.inclusion` (pi_i) and `known.weight` (p_i) exist only for a part that declares to read them.
     """
 
-    def __init__(self, clients: int, **facts: Any) -> None:
+    def __init__(self, clients: int, round: Int[Array, ""], **facts: Any) -> None:
         self.clients = clients
+        self.round = round
         self.__dict__.update(facts)
 
     def __getattr__(self, name: str) -> Any:

@@ -86,5 +86,9 @@ def tail_mass(name: str, value: Any) -> None:
     require(name, value, lambda v: 0 < v <= 1, "a tail mass in (0, 1]", "for a confidence level c pass alpha = 1 - c")
 
 
+def count(name: str, value: Any) -> None:
+    require(name, value, lambda v: 1 <= v < float("inf") and v == int(v), "a whole number of at least 1")
+
+
 def fraction(name: str, value: Any) -> None:
     require(name, value, lambda v: 0 <= v <= 1, "a weight in [0, 1]")

@@ -81,7 +81,7 @@ def _work_off(
     def chunk(mine: Array, correction: PyTree, aggregation: PyTree) -> tuple[Any, PyTree, PyTree]:
         present = mine < nobody
         reports, kept = _train(algorithm, problem, state, mine, correction, batches, draws.rows)
-        summands, noted = _encode(algorithm, reports, _entries(aggregation, mine), nobody, _entries(facts, mine))
+        summands, noted = _encode(algorithm, state, reports, _entries(aggregation, mine), nobody, _entries(facts, mine))
         parts = (summands, reports.message, Work(jnp.ones(width), reports.mean))
         sums = jax.tree.map(lambda a: _sum_present(present, a), parts)
         return sums, _write(correction, mine, kept), _write(aggregation, mine, noted)
@@ -117,10 +117,10 @@ def _train(
 
 
 def _encode(
-    algorithm: Algorithm, reports: Report, entries: PyTree, clients: int, facts: Facts
+    algorithm: Algorithm, state: State, reports: Report, entries: PyTree, clients: int, facts: Facts
 ) -> tuple[PyTree, PyTree]:
     def one(report: Report, entry: PyTree, facts: Facts) -> tuple[PyTree, PyTree]:
-        return algorithm.aggregation.encode(report, entry, Known(clients, **facts))
+        return algorithm.aggregation.encode(report, entry, Known(clients, state.round, **facts))
 
     return jax.vmap(one)(reports, entries, facts)
 

@@ -34,7 +34,7 @@ def train_all_then_erase(algorithm: Algorithm, problem: Problem, facts: Facts, s
     def train(client: Array, own: PyTree, noted: PyTree, known: Facts) -> Any:
         server = state.correction.server
         report, own = local_update(algorithm, problem, state.vars, server, own, client, batches, longest=longest)
-        summand, noted = algorithm.aggregation.encode(report, noted, Known(clients, **known))
+        summand, noted = algorithm.aggregation.encode(report, noted, Known(clients, state.round, **known))
         return summand, report.message, own, noted
 
     def erased(old: Array, new: Array) -> Array:
