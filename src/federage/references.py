@@ -21,6 +21,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "fedvarp": ("fedvarp",),
     "federage": ("federage", "cvar"),
     "federage_cv": ("federage", "cvar", "scaffold"),
+    "federage_varp": ("federage", "cvar", "fedvarp"),
     "horvitz_thompson": ("horvitz_thompson",),
     "self_normalised": ("horvitz_thompson",),
     "fedstale": ("fedstale",),

@@ -287,3 +287,26 @@ def fedstale(world: World, lr, server_lr, stale) -> Iterator[Moment]:
         for i in came:
             h[i] = moves[i]
         yield Moment(x)
+
+
+def federage_varp(world: World, lr, beta_lr, alpha, gamma) -> Iterator[Moment]:
+    """Algorithm 2, whose server merges v = (theta, beta) as FedVARP does."""
+    theta, beta = world.start, 0.0
+    y, y_beta = np.zeros((world.clients, *theta.shape)), np.zeros(world.clients)
+    for came, draws in world.rounds:
+        moves, beta_moves, shares, gaps = {}, {}, [], []
+        for i in came:
+            own, own_beta, tails = theta, beta, []
+            for batch in draws[i]:
+                f, gradient = world.f(own, batch)
+                tails.append(float(f >= own_beta))
+                gaps.append(abs(f - own_beta))
+                w = (1 - gamma) + gamma / alpha * tails[-1]
+                own, own_beta = own - lr * w * gradient, own_beta - beta_lr * (1 - w)
+            moves[i], beta_moves[i] = own - theta, own_beta - beta
+            shares.append(np.mean(tails))
+        theta = theta + np.mean([moves[i] - y[i] for i in came], axis=0) + y.mean(axis=0)
+        beta = beta + np.mean([beta_moves[i] - y_beta[i] for i in came]) + y_beta.mean()
+        for i in came:
+            y[i], y_beta[i] = moves[i], beta_moves[i]
+        yield Moment(theta, beta, tail=np.mean(shares), narrowest=min(gaps))

@@ -13,6 +13,7 @@ from federage.errors import RecordError
 from federage.testing import tiny
 
 NAN, INFINITY = float("nan"), float("inf")
+RISK_AVERSE = (fr.FedeRage, fr.FedeRageCV, fr.FedeRageVARP)
 ADAPTIVE = (fr.FedAdagrad, fr.FedAdam, fr.FedYogi)
 REMEMBERING = (fr.FedAU, fr.MIFA, fr.FedVARP, fr.FedStale)
 COUNTS = [0, -1, 0.5, 2.5, NAN, INFINITY, "10", None, True]
@@ -30,15 +31,15 @@ REFUSED = [
     *[(fr.FedAU, {"lr": 0.1, "cutoff": rounds}) for rounds in COUNTS],
     *[(fr.FedStale, {"lr": 0.1, "stale": share}) for share in (-0.1, 1.0001, NAN, "0", None)],
     *[(fr.GeneralisedFedAvg, {"lr": 0.1, "period": rounds}) for rounds in COUNTS],
-    *[(kind, {"lr": 0.1, "beta_lr": lr}) for kind in (fr.FedeRage, fr.FedeRageCV) for lr in STEP_SIZES],
+    *[(kind, {"lr": 0.1, "beta_lr": lr}) for kind in RISK_AVERSE for lr in STEP_SIZES],
     *[
         (kind, {"lr": 0.1, "alpha": alpha})
-        for kind in (fr.FedeRage, fr.FedeRageCV)
+        for kind in RISK_AVERSE
         for alpha in (0, -0.1, 1.0001, 95, NAN, INFINITY, "0.3", None, False)
     ],
     *[
         (kind, {"lr": 0.1, "gamma": gamma})
-        for kind in (fr.FedeRage, fr.FedeRageCV)
+        for kind in RISK_AVERSE
         for gamma in (-0.0001, 1.0001, NAN, INFINITY, "1", None, True)
     ],
     *[(fr.Ball, {"radius": radius}) for radius in (0, -1, NAN, INFINITY, "1", None)],
@@ -116,6 +117,7 @@ SWEPT = [
     (fr.FedStale(0.1), ["lr", "server_lr", "stale"]),
     (fr.FedeRage(0.1, beta_within=fr.Interval(0.0, 1.0)), ["lr", "beta_lr", "alpha", "gamma", "beta_within"]),
     (fr.FedeRageCV(0.1), ["lr", "beta_lr", "alpha", "gamma"]),
+    (fr.FedeRageVARP(0.1), ["lr", "beta_lr", "alpha", "gamma"]),
 ]
 
 

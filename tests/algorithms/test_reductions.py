@@ -70,6 +70,7 @@ ROWS = {
         fr.GeneralisedFedAvg(0.1, server_lr=1.5, period=1), fr.FedAvgM(0.1, server_lr=1.5, beta1=0), bitwise=False
     ),
     "FedStale that forgets": Row(fr.FedStale(0.1, stale=0), fr.HorvitzThompson(0.1), bitwise=False),
+    "FedeRage with surrogates without CVaR": Row(fr.FedeRageVARP(0.1, gamma=0), fr.FedVARP(0.1), bitwise=False, beta=0),
     # v + u, back to u and again onto v: each is rounded.
     "a ball that holds everything": Row(fr.FedAvg(0.1, within=fr.Ball(1e6)), fr.FedAvg(0.1), bitwise=False),
     "a box that holds everything": Row(fr.FedAvg(0.1, within=fr.Box(-1e6, 1e6)), fr.FedAvg(0.1), bitwise=False),

@@ -53,6 +53,7 @@ ALIKE = {
     "MIFA": (fr.MIFA(0.1, 0.8), partial(hand.mifa, lr=0.1, server_lr=0.8)),
     "FedVARP": (fr.FedVARP(0.1, 0.8), partial(hand.fedvarp, lr=0.1, server_lr=0.8)),
     "FedStale": (fr.FedStale(0.1, 0.8, stale=0.3), partial(hand.fedstale, lr=0.1, server_lr=0.8, stale=0.3)),
+    "FedeRage with surrogates": (fr.FedeRageVARP(0.05, **RISK), partial(hand.federage_varp, lr=0.05, **RISK)),
 }
 
 

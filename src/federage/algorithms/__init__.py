@@ -1,7 +1,7 @@
 """The sentences: one file a family, each a record of a method's numbers and `parts()`, what it changes in FedAvg."""
 
 from federage.algorithms.fedavg import FedAvg
-from federage.algorithms.federage import FedeRage, FedeRageCV
+from federage.algorithms.federage import FedeRage, FedeRageCV, FedeRageVARP
 from federage.algorithms.fednova import FedNova
 from federage.algorithms.fedopt import FedAdagrad, FedAdam, FedAvgM, FedYogi
 from federage.algorithms.fedprox import FedProx
@@ -26,6 +26,7 @@ ALGORITHMS: dict[str, type[Method]] = {
     "fedvarp": FedVARP,
     "federage": FedeRage,
     "federage_cv": FedeRageCV,
+    "federage_varp": FedeRageVARP,
     "horvitz_thompson": HorvitzThompson,
     "self_normalised": SelfNormalised,
     "fedstale": FedStale,
@@ -47,6 +48,7 @@ __all__ = [
     "FedYogi",
     "FedeRage",
     "FedeRageCV",
+    "FedeRageVARP",
     "GeneralisedFedAvg",
     "HorvitzThompson",
     "Scaffold",

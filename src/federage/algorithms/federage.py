@@ -7,7 +7,7 @@ import optax
 
 from federage.core.algorithm import Algorithm
 from federage.core.record import fraction, positive, record, tail_mass
-from federage.parts import Interval, compose, control_variates, kappa, mean_cvar, per_part, project
+from federage.parts import Interval, compose, control_variates, kappa, mean_cvar, per_part, project, surrogates
 from federage.parts.step import Set
 
 
@@ -61,3 +61,14 @@ class FedeRageCV(FedeRage):
 
     def parts(self) -> Algorithm:
         return super().parts()._replace(correction=control_variates(self.lr))
+
+
+@record
+class FedeRageVARP(FedeRage):
+    """FedeRage in which last updates of theta and beta stand in for the absent; gamma = 0 is FedVARP.
+
+    Fields as FedeRage's; the server's step may lead out of the sets, which local steps keep to.
+    """
+
+    def parts(self) -> Algorithm:
+        return super().parts()._replace(aggregation=surrogates())
