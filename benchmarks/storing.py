@@ -1,6 +1,6 @@
 """What keeping a run costs: checkpoints, tables and progress, against the engine alone, in turns.
 
-    python benchmarks/storing.py [--methods fedavg scaffold] [--legs 6] [--passes 3]
+    python benchmarks/storing.py [--methods fedavg scaffold federage] [--legs 16] [--passes 2]
 
 The workload of `rivals/protocol.py` with its MLP, five seeds, a look about once a second at the last checkpoint, their
 average and their exponential average. `alone` streams the legs and throws the looks away; `kept` plays the same
@@ -89,8 +89,8 @@ def kept(it: Experiment, problem: fr.Problem) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--methods", nargs="+", default=["fedavg", "scaffold", "federage"])
-    parser.add_argument("--legs", type=int, default=6)
-    parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument("--legs", type=int, default=16)
+    parser.add_argument("--passes", type=int, default=2)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         x, y = images()
