@@ -17,8 +17,10 @@ settings.load_profile("replayable")
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep compiled programs on the disk for a session: modules, and programs that tests start, play the same few."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # workers have a folder each, in one of all
     settings = {
-        "jax_compilation_cache_dir": str(tmp_path_factory.getbasetemp() / "compiled"),
+        "jax_compilation_cache_dir": str(shared / "compiled"),
         "jax_persistent_cache_min_compile_time_secs": 0,
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
