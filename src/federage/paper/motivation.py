@@ -21,9 +21,7 @@ from federage.core.types import Clients
 from federage.experiments.experiment import Experiment
 from federage.experiments.play import Tick
 from federage.paper.drawing import Table, apart, percent
-
-FINAL = 10
-"""Looks at the end of a run that the table averages over, as the paper does over rounds."""
+from federage.report.tables import FINAL
 
 REACH, CELLS = 6.5, 105
 """The plane is shown from -REACH to REACH, cut into CELLS x CELLS."""
